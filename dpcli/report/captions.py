@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from dpcli.fields.json import Value
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcli.report.release import ColumnReport
     from dpcli.report.statistic import StatisticReport
     from dpcli.specification.model import Caption
@@ -38,3 +42,11 @@ def heading_text(name: str, stated: Captioned | None) -> str:
     """The stated title, or else the name, with the unit in parentheses if stated."""
     title, unit = (stated.title, stated.unit) if stated else (None, None)
     return f"{title or name}{f' ({unit})' if unit else ''}"
+
+
+def together(pairs: Iterable[tuple[str, Value]]) -> list[tuple[str, Value]]:
+    """Each different value once, after all names that it has."""
+    named: dict[str, tuple[Value, dict[str, None]]] = {}
+    for name, value in pairs:
+        named.setdefault(str(value), (value, {}))[1][name] = None
+    return [(", ".join(names), value) for value, names in named.values()]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dpcli.data.polars_text import pl
-from dpcli.fields.json import Value
+from dpcli.report.captions import together
 from dpcli.report.numbers import POPULATION
 from dpcli.statistics.quality.completeness import Complete
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 
 EQUAL = {"index": 100}
 """What an item is if both compared numbers are equal; ratios are one."""
-
-
-def together(pairs: Iterable[tuple[str, Value]]) -> list[tuple[str, Value]]:
-    """Each different value once, after all names that it has."""
-    named: dict[str, tuple[Value, dict[str, None]]] = {}
-    for name, value in pairs:
-        named.setdefault(str(value), (value, {}))[1][name] = None
-    return [(", ".join(names), value) for value, names in named.values()]
 
 
 def quality_note(check: QualityReport, report: Report) -> str:

@@ -31,7 +31,13 @@ from dpcli.numeric.exact import exact_or_up, rounded_text, short_or_up
 from dpcli.planning.words.guarantee import no_limit, strength
 from dpcli.privacy.loss import loss_text, remaining_text
 from dpcli.problems.messages import capitalized, count_text
-from dpcli.report.captions import ALSO_DECLARED, QUALITY_COLUMNS, RESPONSIBLE, heading_text
+from dpcli.report.captions import (
+    ALSO_DECLARED,
+    QUALITY_COLUMNS,
+    RESPONSIBLE,
+    heading_text,
+    together,
+)
 from dpcli.report.charts import (
     MAX_BARS,
     Chart,
@@ -44,7 +50,7 @@ from dpcli.report.collection import CollectionReport
 from dpcli.report.digits import Digits, any_rounded, number_writer, reader_of, supported_error
 from dpcli.report.first_counts import BINS_COLUMNS
 from dpcli.report.grids import Column, Grid, grids, single_numbers
-from dpcli.report.notes import comparison_sentences, together
+from dpcli.report.notes import comparison_sentences
 from dpcli.report.numbers import POPULATION, RAW, CellText, HistoryReport, flags_of, number_of
 from dpcli.report.report import Report
 from dpcli.report.series import charts_of_periods, grid_of_periods

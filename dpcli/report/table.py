@@ -19,8 +19,7 @@ from dpcli.data.declared_texts import FORMULA_STARTS
 from dpcli.data.polars_text import pl
 from dpcli.privacy.loss import loss_text
 from dpcli.problems.light_dataclasses import dataclass
-from dpcli.report.captions import heading_text
-from dpcli.report.notes import together
+from dpcli.report.captions import heading_text, together
 from dpcli.report.numbers import ISO_DATE, NumberTable, distinct
 from dpcli.report.report import Report
 from dpcli.statistics.columns import COLUMNS, UNIT, VALUE, TableColumn

@@ -329,16 +329,16 @@ def _check(addends: Addends) -> None:
     stated, table = addends.stated, addends.table
     selects = stated.keys is not None and stated.keys.selected_by == stated.name
     refused = {
-        ".ranks": table.chosen,
-        ".units": stated.layout.scale == "each" and addends.items > 1,
-        ".selected": stated.layout.chosen or selects,
-        ".values": stated.layout.measure == "values" and not addends.are_counts,
-        ".post": (not table.ending and _is_biased(stated)) or addends.has_suppressed,
-        "": not all(low and high for _, low, high in addends.rows),
+        "sum-refused.ranks": table.chosen,
+        "sum-refused.units": stated.layout.scale == "each" and addends.items > 1,
+        "sum-refused.selected": stated.layout.chosen or selects,
+        "sum-refused.values": stated.layout.measure == "values" and not addends.are_counts,
+        "sum-refused.post": (not table.ending and _is_biased(stated)) or addends.has_suppressed,
+        "sum-refused": not all(low and high for _, low, high in addends.rows),
     }
-    for reason, is_refused in refused.items():
+    for code, is_refused in refused.items():
         if is_refused:
-            raise UsageError.about(f"sum-refused{reason}", name=table.name)
+            raise UsageError.about(code, name=table.name)
 
 
 def _around(addends: Addends, width: Fraction, confidence: Fraction, basis: Basis) -> PublishedSum:
