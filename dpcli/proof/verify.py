@@ -436,7 +436,7 @@ class Verifier:
         yield from (f"not checked: {place}: {why}" for place, why in self.unchecked.items())
         right = "consistent, as far as it was checked" if self.unchecked else "consistent"
         yield ("{}: {checks:,} checks; {recomputed} of {entries} entries were recomputed, and the intervals "
-               "of {intervals}").format("inconsistent" if self.wrong else right, **self.summary())
+               "of {intervals} of them").format("inconsistent" if self.wrong else right, **self.summary())
     def start(self, raw: bytes, tables: Sequence[tuple[str, bytes]], signed: str | None) -> None:
         """Read the report, compare its digest, and list all other checks."""
         self.report = report = read_json(raw)
