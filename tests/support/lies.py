@@ -108,12 +108,17 @@ def no_terms(report: Report) -> None:
 
 
 def few_groups(report: Report) -> None:
-    """Fewer groups than are published."""
-    for query in _queries(report):
-        if (query["terms"]["groups"] or 0) > 1:
-            numbers = query["terms"]["numbers"]
-            query["terms"]["groups"], query["cells"] = Fraction(1), numbers
-            query["event"]["cells"] = numbers
+    """Fewer groups than are published.
+
+    Comparisons and series publish other lines than groups; if a unit is in one group alone, their
+    sensitivities are the same.
+    """
+    for one in report["statistics"]:
+        for query in one["queries"] if one["statistic"] != "comparison" else ():
+            terms = query["terms"]
+            if terms["rule"] != "repeated" and (terms["groups"] or 0) > 1:
+                terms["groups"], query["cells"] = Fraction(1), terms["numbers"]
+                query["event"]["cells"] = terms["numbers"]
 
 
 def other_column(report: Report) -> None:
