@@ -152,7 +152,7 @@ def _selection_faults(attack: Attack, planned: PlannedStatistic) -> Iterator[str
         each = max(1, min(rule.threshold, GROUPS // 2))
         common = attack.makers[calibrated.query].private_rows(max(1, GROUPS // each), each)
         frequencies, tail = Frequencies(), tail_of(calibrated.noise)
-        with attack.dataset(common, ()) as dataset:
+        with attack.dataset(common, ((),)) as dataset:  # A row of blanks is in no group.
             (answer,) = dataset.aggregate([bounded(part)])
             groups = cast("Groups", exact_of(dataset, answer))
             counts = dict(zip(groups.names, groups.cells(groups.names).tolist(), strict=True))
