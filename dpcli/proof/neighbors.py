@@ -39,8 +39,8 @@ MOST_PATTERNS = 6
 MOST_TRIED, SPREAD = 2_000, 5
 """Cells of a query that are listed, and into how many parts they are divided."""
 
-MOST_ROWS = 400
-"""The most rows of a unit."""
+MOST_ROWS, MOST_BEYOND = 400, 5_000
+"""The most rows of a unit, and those of one that is beyond its limit."""
 
 MOST_COMMON = 2_000
 """The most rows that neighbors have in common."""
@@ -149,7 +149,7 @@ class RowMaker:
     def units(self) -> Iterator[Rows]:
         """Rows of one unit each, the extreme ones first."""
         in_cell, total, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
-        total, in_cell = min(total, MOST_ROWS), min(in_cell, MOST_ROWS)
+        total, in_cell, beyond = min(total, MOST_ROWS), min(in_cell, MOST_ROWS), 2 * total + 1
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
         different = (*cells[:2], cells[len(cells) // 2], cells[-1])
         yield (BLANK_ROW,)
@@ -172,7 +172,7 @@ class RowMaker:
                 for order, last in product((own, own[::-1]), (pattern, other)):
                     full = [pattern] * (total // in_cell * in_cell) + [last] * (total % in_cell)
                     yield self._unit_of(min(total, len(own) * in_cell), full, order, in_cell)
-            for times in (in_cell, min(2 * total + 1, MOST_ROWS), SEVERAL_ROWS):
+            for times in (in_cell, min(beyond, MOST_BEYOND), SEVERAL_ROWS):
                 yield (self.row(pattern, cells[0]),) * times
             yield self._unit_of(2, (pattern, other), cells[:1], 1)
 

@@ -59,8 +59,8 @@ class NoiseFrequencies(Frequencies):
         super().__init__()
         # The coordinates of tables differ, and those of one vector depend on each other.
         self._is_tested = not isinstance(noise, VectorNoise) or named_tables(noise.body) is None
-        self._stride = noise.size if isinstance(noise, VectorNoise) else 1
-        self._noise, self._tail = noise, tail_of(noise)
+        self.stride = noise.size if isinstance(noise, VectorNoise) else 1
+        self._noise, self._tail, self._coarse = noise, tail_of(noise), noise.resolution
         cuts = {noise.width(2 * share) + 1 for share in SHARES}
         self._cuts = sorted({*cuts, *(1 - cut for cut in cuts)})
 
@@ -68,32 +68,39 @@ class NoiseFrequencies(Frequencies):
         """Add noises, shape (draws, numbers); noise is independent in all of them."""
         if not self._is_tested:
             return
-        noises = noises[:, :: self._stride]
+        noises = noises[:, :: self.stride]
         self.total += noises.size
         for cut in self._cuts:
-            above, chance = int((noises >= cut).sum()), self._tail(cut)
-            if cut > 0:
-                self.count(f"noise of {cut:,} or more occurs", above, noises.size, chance)
-            else:
-                below = noises.size - above
-                self.count(f"noise of {cut - 1:,} or less occurs", below, noises.size, 1 - chance)
+            above = int((noises >= cut).sum())
+            self.count(f"noise of {cut:,} or more occurs", above, noises.size, self._tail(cut))
         few = noises[:, :MOST_NUMBERS]
-        none = self._tail(0) - self._tail(1)
+        none = (self._tail(1 - self._coarse) - self._tail(self._coarse)) / self._coarse
         for number, zeros in enumerate((few == 0).sum(axis=0).tolist(), 1):
             self.count(f"number {number} has no noise", zeros, len(few), none)
-        # Every second one, so that comparisons are independent.
-        for what, pairs in (("numbers of one answer", few), ("successive answers", few[:, :1].T)):
-            even = pairs[:, : pairs.shape[1] // 2 * 2]
-            equal = int((even[:, ::2] == even[:, 1::2]).sum())
-            self.count(f"{what} have the same noise", equal, even.size // 2, self._chance_of_equal)
+        multiples, numbers = int((noises % 30 == 0).sum()), np.arange(few.shape[1])
+        self.count("noise is a multiple of 30", multiples, noises.size, self._chances[0])
+        self.compare("successive answers", noises[::2, :1], noises[1::2, :1])
+        for apart in numbers[1:]:
+            # Each pair is in some rows. No number of a row is in two: they are independent.
+            rows, first = few[apart - 1 :: len(numbers) - 1], numbers[:-apart]
+            first = first[first // apart % 2 == 0]
+            self.compare(f"numbers {apart} apart", rows[:, first], rows[:, first + apart])
+
+    def compare(self, what: str, one: Array, other: Array) -> None:
+        """Count equal noises of two arrays, where both have some; they are independent."""
+        draws, size = np.minimum(one.shape, other.shape) * self._is_tested
+        equal = one[:draws, :size] == other[:draws, :size]
+        self.count(f"{what} have the same noise", int(equal.sum()), equal.size, self._chances[1])
 
     @cached_property
-    def _chance_of_equal(self) -> float:
-        """P[two independent noises are the same]."""
-        far = self._noise.width(1e-12) + 1
-        step = max(1, far // 20_000)
+    def _chances(self) -> tuple[float, float]:
+        """P[noise is a multiple of 30], as coarse noise often is, and P[two are the same]."""
+        far = 30 * (self._noise.width(1e-12) // 30 + 1)
+        step = self._coarse * max(1, far // self._coarse // 20_000)
         tails = np.array([self._tail(value) for value in range(-far, far + step, step)])
-        return float((np.diff(tails) ** 2).sum() / step)
+        chances = -np.diff(tails)
+        multiples = 1 / 30 if step > 1 else float(chances[::30].sum())
+        return multiples, float((chances**2).sum() / step)
 
 
 class ChoiceFrequencies(Frequencies):

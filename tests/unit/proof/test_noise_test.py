@@ -52,7 +52,8 @@ def _shape(noise: Noise) -> tuple[int, str] | tuple[()]:
     ("change", "said"),
     [
         (lambda drawn: drawn * [1, 1, 0, 1], "number 3 has no noise more often"),
-        (lambda drawn: drawn[:, [0, 0, 2, 3]], "numbers of one answer have the same noise"),
+        (lambda drawn: drawn[:, [0, 0, 2, 3]], "numbers 1 apart have the same noise"),
+        (lambda drawn: drawn[:, [0, 1, 0, 3]], "numbers 2 apart have the same noise"),
         (lambda drawn: np.repeat(drawn[::2], 2, axis=0), "successive answers have the same noise"),
         (lambda drawn: drawn + 1, "occurs"),
     ],
@@ -63,6 +64,41 @@ def test_noise_that_is_missing_repeated_or_moved_is_found(
     """Each is said in words of its own."""
     noise = NOISES[0]
     assert any(said in fault for fault in faults(noise, change(draws(noise))))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        DiscreteLaplace(Fraction(1000)),
+        DiscreteGaussian(Fraction(10**5)),
+        DiscreteLaplace(Fraction(10**9)),
+        VectorNoise(Fraction(10**6), 4, "cube"),
+    ],
+    ids=lambda noise: f"{noise.kind} {noise.scale}",
+)
+def test_wide_noise_with_a_larger_step_is_found(noise: Noise) -> None:
+    """It shows the last digits of a number, and has the tails that it must have."""
+    drawn = draws(noise)
+    assert faults(noise, drawn) == []
+    for step in (2, 5, 8):
+        found = faults(noise, drawn // step * step)
+        assert "noise is a multiple of 30 more often than it should" in found
+
+
+def test_zeros_of_wide_vectors_are_expected() -> None:
+    """The tails of such noise are known for some numbers only."""
+    noise = VectorNoise(Fraction(3000), 4, "cube")
+    assert noise.resolution > 1
+    assert faults(noise, np.array(noise.sample(400_000, many=True)).reshape(-1, 4)) == []
+
+
+def test_noise_that_two_queries_share_is_found() -> None:
+    """Also if one of them has fewer numbers."""
+    sample, noise = NoiseFrequencies(NOISES[0]), draws(NOISES[0])
+    sample.compare("two", noise[:-1], noise[1:, :2])
+    assert list(sample.faults()) == []
+    sample.compare("two", noise, noise[:, :2])
+    assert list(sample.faults()) == ["two have the same noise more often than it should"]
 
 
 def test_the_binomial_test_has_few_false_alarms() -> None:
