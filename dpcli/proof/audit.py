@@ -37,7 +37,7 @@ FIRST_PILOT, PILOT, MOST_TRIED = 1_000, 8_000, 5
 """Draws that choose some pairs, those that choose one of them, and how many."""
 
 SYNTHETIC_ROWS, RUNS = 300, 200
-"""Rows of a tested release, and releases; as many are of one row, so most cells are empty."""
+"""Rows of a tested release, and releases; as many others have one row."""
 
 GROUPS, SELECTIONS = 20_000, 50
 """Rows in groups at the threshold, and how often groups are selected."""

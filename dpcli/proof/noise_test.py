@@ -94,7 +94,7 @@ class NoiseFrequencies(Frequencies):
 
     @cached_property
     def _chances(self) -> tuple[float, float]:
-        """P[noise is a multiple of 30], as coarse noise often is, and P[two are the same]."""
+        """P[noise is a multiple of 30], as coarse noise is, and P[two are the same]."""
         far = 30 * (self._noise.width(1e-12) // 30 + 1)
         step = self._coarse * max(1, far // self._coarse // 20_000)
         tails = np.array([self._tail(value) for value in range(-far, far + step, step)])
