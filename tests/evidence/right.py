@@ -25,7 +25,7 @@ DRAWS, SECONDS = 1_000, 0.3
 """Outputs about either neighbor, and seconds, of each entry."""
 
 SHIPPED = 20
-"""Of so many specs, one is shipped and the others are random."""
+"""One spec of this many is shipped, and the others are random."""
 
 
 def right_specs(first: int) -> Iterator[tuple[str, int, CentralSpec]]:

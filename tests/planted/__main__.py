@@ -104,7 +104,7 @@ def _require_right(
 
 
 def _finding(copy: Path, fault: Fault, given: Sequence[str], options: argparse.Namespace) -> str:
-    """What finds a fault in a copy; empty for nothing."""
+    """What finds a fault in a copy; empty if nothing does."""
     if options.audit:
         if fault.audit == SUITE:
             return _failed_in(copy, ["-x", "-q", "-n0", fault.found_by])
@@ -113,7 +113,7 @@ def _finding(copy: Path, fault: Fault, given: Sequence[str], options: argparse.N
 
 
 def _audited(copy: Path, audit: str) -> str:
-    """What an audit of some entries in a copy says is above its claim; empty for nothing."""
+    """What an audit of some entries in a copy says is above its claim; empty if none is."""
     name, _, entries = audit.partition("/")
     starts = tuple(f"  - {{name: {entry}," for entry in entries.split("+"))
     lines = (SPECS / f"{name}.yaml").read_text(encoding="utf-8").splitlines()

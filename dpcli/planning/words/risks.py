@@ -100,7 +100,7 @@ class Finding(JsonObject):
 
     @property
     def sentences(self) -> Iterator[str]:
-        """The reason, and the answer of the data owner, or what none was given to."""
+        """The reason, and the answer of the data owner, or that there is none."""
         yield self.found
         if self.answer:
             end = "" if self.answer.endswith((".", "!", "?")) else "."
