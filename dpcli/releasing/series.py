@@ -38,7 +38,10 @@ from dpcli.statistics.series.past import Past, PublicState
 TOKEN_BYTES = 16
 
 MAX_NAME_BYTES = 255
-"""Names of files are at most this long; a longer label becomes a digest."""
+"""Names of files are at most this long; a longer label becomes a digest.
+
+One with capital letters does, too: some file systems take `N` and `n` for the same file.
+"""
 
 SHORT_LABEL = 32
 
@@ -222,7 +225,8 @@ class SeriesOfRelease:
         """The file of the sealed sums of an entry, next to the ledger."""
         path = self._ledger.path.resolve()
         label = f"{self._spec.dataset}.{name}"
-        if len(f"{path.name}.{label}.sums".encode()) > MAX_NAME_BYTES:
+        is_long = len(f"{path.name}.{label}.sums".encode()) > MAX_NAME_BYTES
+        if is_long or label != label.lower():
             label = hashlib.sha256(label.encode()).hexdigest()[:SHORT_LABEL]
         return path.with_name(f"{path.name}.{label}.sums")
 
