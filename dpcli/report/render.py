@@ -530,15 +530,13 @@ def grouped_views(views: Iterable[StatisticView]) -> list[GroupView]:
 
 def with_names(views: Iterable[StatisticView], part: str) -> list[str]:
     """The different sentences of a part, with names if they are not about all."""
-    views, named = list(views), dict[str, list[str]]()
-    for view in views:
-        found = getattr(view, part)
-        for sentence in [found] if isinstance(found, str) else found:
-            named.setdefault(sentence, []).append(view.title)
+    found = [(view.title, getattr(view, part)) for view in views]
+    pairs = (
+        (name, each) for name, own in found for each in ([own] if isinstance(own, str) else own)
+    )
+    everyone = ", ".join(dict.fromkeys(name for name, _ in found))
     return [
-        sentence
-        if len(names) == len(views)
-        else f"{', '.join(names)}: {sentence[:1].lower()}{sentence[1:]}"
-        for sentence, names in named.items()
+        sentence if names == everyone else f"{names}: {sentence[:1].lower()}{sentence[1:]}"
+        for names, sentence in together(pairs)
         if sentence
     ]
