@@ -318,14 +318,14 @@ def main(arguments: Sequence[str]) -> int:
     """Measure the cases, print a line for each, and return 1 if one fails."""
     size = "full" if "--full" in arguments else "small"
     wanted = tuple(word for word in arguments if word != "--full")
-    figures, failed = read_figures(size), []
+    figures, failed, measured = read_figures(size), [], 0
     print(f"{'':24}{'processor':>10}{'figure':>8}{'memory':>10}{'figure':>8}")
     with tempfile.TemporaryDirectory(prefix="dpcli-") as name:
         for case_name, case in all_cases(Path(name), SIZES[size]):
             if wanted and not case_name.startswith(wanted):
                 continue
             figure = figures[case_name]
-            found = measure(case, figure)
+            found, measured = measure(case, figure), measured + 1
             verdict = "  worse" if found.exceed(figure) else ""
             line = f"{found.processor:10.2f}{figure.processor:8.2f}"
             line += f"{found.memory:10.2f}{figure.memory:8.2f}{verdict}"
@@ -333,6 +333,8 @@ def main(arguments: Sequence[str]) -> int:
             failed += [case_name] if verdict else []
     if failed:
         print(f"Worse than {TOLERANCE} times their figures: {'; '.join(failed)}.")
+    else:
+        print(f"All ratios of {measured} cases are at most {TOLERANCE} times their figures.")
     return min(len(failed), 1)
 
 

@@ -25,12 +25,14 @@ class Library:
     """A library that answers a question.
 
     Attributes:
-        module: What has to be installed.
+        module: What is imported.
         name: How the library is called.
+        package: What has to be installed.
     """
 
     module: ClassVar[str]
     name: ClassVar[str]
+    package: ClassVar[str]
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -67,7 +69,7 @@ class Library:
 class OpenDP(Library):
     """OpenDP; a row that is changed is one that is removed and one that is added."""
 
-    module, name = "opendp.prelude", "OpenDP"
+    module, name, package = "opendp.prelude", "OpenDP", "opendp"
 
     def __init__(self, question: Question) -> None:
         super().__init__(question)
@@ -168,7 +170,7 @@ class OpenDP(Library):
 class Diffprivlib(Library):
     """IBM's library; the number of rows is public, except in counts."""
 
-    module, name = "diffprivlib.tools", "diffprivlib"
+    module, name, package = "diffprivlib.tools", "diffprivlib", "diffprivlib"
 
     @property
     def can_answer(self) -> bool:
@@ -244,7 +246,7 @@ class Diffprivlib(Library):
 class PyDP(Library):
     """Google's library, as PyDP calls it."""
 
-    module, name = "pydp.algorithms.laplacian", "PyDP"
+    module, name, package = "pydp.algorithms.laplacian", "PyDP", "python-dp"
 
     def bounded(self, algorithm: str, values: Values, parts: int = 1) -> float:
         """The answer of an algorithm about whole numbers, for a part of epsilon."""
@@ -308,7 +310,7 @@ class PyDP(Library):
 class PipelineDP(Library):
     """PipelineDP on one machine: each row has an id of its own, and the only group is public."""
 
-    module, name = "pipeline_dp", "PipelineDP"
+    module, name, package = "pipeline_dp", "PipelineDP", "pipeline-dp"
 
     def count(self, table: Table) -> Sequence[float]:
         """The number of rows."""
