@@ -29,6 +29,10 @@ PERCENTILES = tuple(step / 100 for step in range(1, 100))
 class Judge(Protocol):
     """How wrong published numbers are."""
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers are judged in each draw."""
+
     def __call__(self, draws: Draws) -> float:
         """The error of all draws."""
 
@@ -38,6 +42,11 @@ class RootMeanSquare:
     """The root mean square error of numbers whose `exact` values are known."""
 
     exact: tuple[float, ...]
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are judged in each draw."""
+        return len(self.exact)
 
     def __call__(self, draws: Draws) -> float:
         return float(np.sqrt(np.mean((np.array(draws, dtype=float) - self.exact) ** 2)))
@@ -50,6 +59,11 @@ class Ranks:
     values: Values
     ranks: tuple[float, ...]
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers are judged in each draw."""
+        return len(self.ranks)
+
     def __call__(self, draws: Draws) -> float:
         ordered, found = np.sort(self.values), np.array(draws, dtype=float)
         targets = np.array(self.ranks) * len(ordered)
@@ -60,16 +74,16 @@ class Ranks:
 
 @dataclass(frozen=True)
 class RowsLost:
-    """How many rows fewer the published labels have than the `k` most frequent ones, on average.
+    """How many rows fewer the published labels have than as many most frequent ones, on average.
 
     Labels are numbers, the indexes of `counts`.
     """
 
     counts: Values
-    k: int
+    numbers: int
 
     def __call__(self, draws: Draws) -> float:
-        best = np.sort(self.counts)[-self.k :].sum()
+        best = np.sort(self.counts)[-self.numbers :].sum()
         return float(best - self.counts[np.array(draws, dtype=int)].sum(axis=1).mean())
 
 
@@ -122,9 +136,7 @@ class Question:
     @property
     def numbers(self) -> int:
         """How many numbers are judged in each draw."""
-        if isinstance(self.judge, RowsLost):
-            return self.judge.k
-        return len(self.ranks) or len(self.items) or 1
+        return self.judge.numbers
 
     def column(self, name: str) -> str:
         """The declaration of a column."""
@@ -250,10 +262,7 @@ def _tables() -> Iterator[Question]:
         counts = (np.bincount(values, minlength=labels) for values in drawn.values())
         judge = RootMeanSquare(tuple(float(count) for table in counts for count in table))
         entry = f"statistic: marginals, columns: [{', '.join(drawn)}], ways: 1"
-        items = tuple(f"{name}={label(at)}" for name in drawn for at in range(labels))
-        yield Question(
-            f"{columns} tables of {labels} labels", entry, drawn, judge, labels=labels, items=items
-        )
+        yield Question(f"{columns} tables of {labels} labels", entry, drawn, judge, labels=labels)
 
 
 def _two_cells() -> Iterator[Question]:

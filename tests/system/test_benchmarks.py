@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.accuracy import dpcli_draws
+from tests.benchmarks.questions import Question, questions
 from tests.benchmarks.timing import run
 from tests.benchmarks.workloads import SHAPES as FILES
 from tests.benchmarks.workloads import WORKLOADS, make_file
@@ -29,3 +31,9 @@ def test_each_shape_of_file_is_released_and_queried(shape: str, tmp_path: Path) 
     make_file(data, 1000, FILES[shape])
     for command in WORKLOADS["people"].commands(tmp_path / "spec.yaml", data, FILES[shape]):
         assert run(command).megabytes > 0
+
+
+@pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.name)
+def test_each_question_of_accuracy_has_all_its_numbers(question: Question) -> None:
+    """Draws without numbers would be compared with none."""
+    assert [len(draw) for draw in dpcli_draws(question, 2)] == [question.numbers] * 2
