@@ -20,7 +20,7 @@ from dpcli.specification.model import CentralSpec
 from tests.laws.test_disjoint_entries import pure_loss
 from tests.laws.test_random_specs import Table, answers, change, file_of, random_row
 from tests.oracles.agreement import agreed
-from tests.oracles.opened import cells_of, queries_of
+from tests.oracles.opened import cells_of, engine, queries_of
 from tests.oracles.plain import evaluate
 from tests.support.norms import total_change
 from tests.support.random_specs import Cells
@@ -132,6 +132,31 @@ def test_the_engine_agrees_on_values_of_people(specs: int, tmp_path: Path) -> No
         ]
         queries, units = [query for query, _ in asked], [unit for _, unit in asked]
         agreed(queries, file_of(cells, rows), tmp_path, units, empty_groups=False)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("labels", "more"), [(", values: [a, b, c, d]", ""), ("", ", keys: private, delta: 0.01")]
+)
+def test_people_are_in_no_more_groups_than_allowed(
+    limit: int, labels: str, more: str, tmp_path: Path
+) -> None:
+    """Each of 30 people has many rows in all of four groups, and counts in as many as may be."""
+    spec = parse_central_spec(
+        "dpcli: 1\ndataset: d\nquality: none\n"
+        "privacy: {unit: {column: who}, neighbors: add-remove, budget: {epsilon: 9, delta: 0.1}}\n"
+        f"columns:\n  who: {{type: id}}\n  kind: {{type: category{labels}}}\n"
+        "statistics:\n  - {name: n, statistic: count, of: people, by: [kind],"
+        f" max_groups: {limit}, epsilon: 1{more}}}\n",
+        "spec.yaml",
+    )
+    plan, path = make_plan(spec), tmp_path / "data.csv"
+    rows = (f"p{person},{kind}\n" * 3 for person in range(30) for kind in "abcd")
+    path.write_text("".join(["who,kind\n", *rows]), encoding="utf-8")
+    ((query, unit),) = ((asked.query, asked.unit) for asked in plan.engine_queries)
+    (answer,) = engine([query], unit, path)
+    counts = answer if isinstance(answer, list) else [one for own in answer.values() for one in own]
+    assert sum(counts) == 30 * limit
 
 
 def stated(statistic: str, neighbors: str, people: str) -> list[int]:

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import exp, sqrt
 from typing import Any
 from unittest.mock import Mock
 
@@ -277,6 +278,26 @@ def test_groups_of_another_unit_stay_sealed() -> None:
         with pytest.raises(ValueError, match="another unit"):
             made.answer(sealed.in_groups([("a",)]), free_permit())
     made.select_partitions(Confidential(groups, query, RELATION.unit), free_permit())
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_groups_are_selected_by_their_noisy_counts_alone(count: int) -> None:
+    """Small groups are published as often as noise lifts them above the threshold."""
+    names, ones = tuple((f"t{at}",) for at in range(20_000)), np.ones(20_000, np.int64)
+    query = LinearQuery(by=(Axis(PrivatePartitionColumn("town")),))
+    target = Loss(Fraction(1), Fraction(1, 5))
+    (made,) = CalibratedMechanism.calibrate(
+        Laplace(), [query], RELATION, target, selects_partitions=True
+    )
+    assert made.partition_selection is not None
+    missing = made.partition_selection.threshold - count
+    decay = exp(-1 / made.noise.scale)
+    above = decay ** max(missing, 1 - missing) / (1 + decay)
+    chance = above if missing > 0 else 1 - above
+    groups = Groups(names, np.arange(20_000), 0 * ones, integer_array(count * ones), 1, np.ravel)
+    shown = made.select_partitions(Confidential(groups, query, RELATION.unit), free_permit())
+    deviation = sqrt(20_000 * chance * (1 - chance))
+    assert abs(len(shown.value) - 20_000 * chance) < 6 * deviation
 
 
 class Most(int):
