@@ -99,6 +99,7 @@ class Attack:
         }
         self.pairs: dict[str, list[tuple[float, EntryDraws]]] = {name: [] for name in self.reached}
         self.datasets, self.was_cut = 0, False
+        self._known: dict[Rows, list[Array | Groups]] = {}
         parts = {
             one.part.calibrated.query: one.part for own in self.reached.values() for one in own
         }
@@ -109,11 +110,8 @@ class Attack:
 
     def dataset(self, common: Rows, own: Rows = ()) -> SyntheticDataset:
         """Rows in common, and those of one more unit."""
-        rows = [
-            {**dict(row), **dict.fromkeys(self._ids, FIRST_COMMON + number)}
-            for number, row in enumerate(common)
-        ]
-        rows += [{**dict(row), **dict.fromkeys(self._ids, 0)} for row in own]
+        owned = [*enumerate(common, FIRST_COMMON), *((0, row) for row in own)]
+        rows = [{**dict(row), **dict.fromkeys(self._ids, owner)} for owner, row in owned]
         return SyntheticDataset.of_corners(self._corners, rows)
 
     def run(self, seconds: float) -> None:
@@ -128,20 +126,22 @@ class Attack:
                     break
 
     def _compare(self, maker: RowMaker, common: Rows, units: Sequence[Rows], until: float) -> None:
-        """Compare the answers of entries with a query about all units, and about none."""
-        entries = [planned for planned in self._entries if maker.part.calibrated.query in
-                   [part.calibrated.query for part in planned.queries]]  # fmt: skip
+        """Compare answers about units, and none: of all entries, or of one query around rows."""
+        entries = [planned for planned in self._entries if not common or maker.part.calibrated.query
+                   in [part.calibrated.query for part in planned.queries]]  # fmt: skip
         asked = [part.calibrated for planned in entries for part in planned.queries]
         bounded = [BoundedQuery(one.query, one.relation.unit) for one in asked]
-        answers: list[list[Array | Groups]] = []
+        answers, known = list[list[Array | Groups]](), {} if common else self._known
         for own in dict.fromkeys([(), *units]):
             if time.monotonic() > until and len(answers) > FEWEST:
                 break
-            with self.dataset(common, own) as dataset:
-                exact = [dataset.exact(cast("Confidential[Cells | Groups]", answer))
-                         for answer in dataset.aggregate(bounded)]  # fmt: skip
-            answers.append([x if isinstance(x, Groups) else integer_array(x) for x in exact])
-        self.datasets += len(answers)
+            if own not in known:
+                self.datasets += 1
+                with self.dataset(common, own) as dataset:
+                    exact = [dataset.exact(cast("Confidential[Cells | Groups]", answer))
+                             for answer in dataset.aggregate(bounded)]  # fmt: skip
+                known[own] = [x if isinstance(x, Groups) else integer_array(x) for x in exact]
+            answers.append(known[own])
         pairs = [(0, end) for end in range(1, len(answers)) if self._adds]
         pairs += combinations(range(1, len(answers)), 2) if self._exchanges else ()
         columns = zip(*answers, strict=True)
