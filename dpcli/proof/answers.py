@@ -28,7 +28,7 @@ FIRST_COMMON = 1_000
 """The number of the first id of people that both neighbors have."""
 
 CANDIDATES, FEWEST = 4, 16
-"""Pairs around the same rows from which draws choose the worst, and units that are compared."""
+"""Pairs of which draws choose the worst, and the fewest units that are compared."""
 
 Norms = tuple[int, int, int, int]
 """The L0, L1, L2 squared and Linf of a change."""
@@ -126,7 +126,7 @@ class Attack:
                     break
 
     def _compare(self, maker: RowMaker, common: Rows, units: Sequence[Rows], until: float) -> None:
-        """Compare answers about units, and none: of all entries, or of one query around rows."""
+        """Compare answers of all entries; around other rows, those to one query."""
         entries = [planned for planned in self._entries if not common or maker.part.calibrated.query
                    in [part.calibrated.query for part in planned.queries]]  # fmt: skip
         asked = [part.calibrated for planned in entries for part in planned.queries]

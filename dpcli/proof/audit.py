@@ -30,13 +30,13 @@ PURE_DRAWS, GAUSSIAN_DRAWS = 300_000, 1_000_000
 """Draws about each neighbor: enough for 0.97 of epsilon 1, and 0.94 of mu."""
 
 ANSWERS, PAIRS, BOUND, ALONE = 0.3, 0.2, 0.4, 0.1
-"""Shares of time: exact answers, the worst pair, its bound, and answers made one by one."""
+"""Shares of time: exact answers, the worst pair, its bound, single answers."""
 
 PILOTS, MOST_TRIED = (1_000, 8_000), 5
-"""Draws that choose some pairs of neighbors, those that choose one of them, and how many."""
+"""Draws that choose some pairs, those that choose one of them, and how many."""
 
 SYNTHETIC_ROWS, GROUP_ROWS, RUNS = 300, 20_000, 200
-"""Rows of tested releases, those in groups at their threshold, and how many releases."""
+"""Rows of tested releases, those in groups at a threshold, and how many runs."""
 
 
 @dataclass
@@ -129,7 +129,7 @@ def _worst_draws(
 def _release_faults(
     releases: Iterable[tuple[ExactAnswers, NoisyStatistic]], entries: dict[str, EntryAudit]
 ) -> Iterator[tuple[str, str]]:
-    """What noise of releases differs from its probabilities, and which groups are published."""
+    """Noise of releases, and published groups, that differ from probabilities."""
     noises: dict[tuple[str, int], list[Array]] = {}
     selections: dict[str, Frequencies] = {}
     for exact, noisy in releases:
@@ -189,7 +189,7 @@ def _count_groups(frequencies: Frequencies, exact: ExactAnswers, noisy: NoisySta
 
 
 def _added(exact: ExactAnswers, noisy: NoisyStatistic) -> Iterator[tuple[int, Array]]:
-    """The noise of each query, with a row for all public groups, or for each private one."""
+    """The noise of each query: a row for public groups, or for each private one."""
     outputs, groups = [answer.values for answer in noisy.answers], noisy.answers[0].groups
     every = {group: at for at, group in enumerate(exact.groups or ())}
     kept = [every[group] for group in groups or ()]

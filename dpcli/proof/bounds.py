@@ -1,4 +1,4 @@
-"""What entries claim: checks by published formulas, and lower bounds of what outputs reveal.
+"""What entries claim: checks by formulas, and bounds of what outputs reveal.
 
 The formulas recompute from scales, sensitivities and thresholds alone whether noise is enough. The
 bounds follow from how often an event of scores occurs about two neighbors: those from one score up,

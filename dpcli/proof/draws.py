@@ -26,7 +26,7 @@ MOST_NUMBERS, MOST_GROUPS = 48, 4
 """The most numbers of an answer, and groups of choices, that events are about."""
 
 CHOSEN_BY, ALONE, SLOPES = 200_000, 10_000, 8
-"""Pilot draws by which an event is chosen, those made one by one, and slopes for a minimizer."""
+"""Draws that choose an event, those one by one, and slopes for a minimizer."""
 
 SLOW, LARGEST = 16, 1 << 21
 """Slow draws that are timed first, and the most numbers that are drawn at once."""

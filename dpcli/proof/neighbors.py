@@ -48,7 +48,7 @@ SEVERAL_ROWS, FREE_TEXTS = 24, 8
 """Rows of a person of which values are made, and texts of columns without end."""
 
 COUNTS = (1, 0, 20, 3)
-"""Numbers of low and of high rows that neighbors have in common, near ranks of quantiles."""
+"""Low and high rows that neighbors have in common, near ranks of quantiles."""
 
 
 class RowMaker:
@@ -107,7 +107,7 @@ class RowMaker:
         return [least, *low, middle, *high[::-1], most]
 
     def some_cells(self, first: int) -> Sequence[Cells]:
-        """The first cells of the query, as values of a row there, and a few of the others."""
+        """The first cells of the query, as values of a row there, and a few others."""
         axes = (
             [[(name, at) for at in self._one_of_each(name, axis)] for name in names]
             for names, axis in self._axes
@@ -168,7 +168,7 @@ class RowMaker:
     def _unit_of(
         self, rows: int, ways: Sequence[Cells], cells: Sequence[Cells], each: int, first: int = 0
     ) -> Rows:
-        """Rows with values set in these ways in turn, `each` in a cell; texts from `first` on."""
+        """Rows set in these ways in turn, `each` in a cell; texts from `first` on."""
         return tuple(
             self.row(ways[at % len(ways)], cells[(at - first) // each % len(cells)], at)
             for at in range(first, first + rows)

@@ -115,7 +115,7 @@ def sentence(found: Audit) -> str:
 
 
 def fault_problems(found: Audit) -> Iterator[Problem]:
-    """A problem for everything that is above its claim; of many that are alike, for a few."""
+    """A problem for what is above its claim; of many that are alike, for a few."""
     alike: dict[tuple[str, str], list[str]] = {}
     for name, fault in found.faults:
         alike.setdefault((name, re.sub(r"[\d,]+", "", fault)), []).append(fault)

@@ -48,7 +48,7 @@ def vector_norms(size: int, body: str, vectors: Array) -> Array:
 
 
 def log_weights(noise: Noise, values: Array) -> Floats:
-    """The logarithm of the probability of each number or row of vectors, apart from a constant."""
+    """The log-probability of each number, or row of vectors, but for a constant."""
     scale = float(noise.scale)
     if isinstance(noise, VectorNoise):
         return vector_norms(noise.size, noise.body, values)[:, None] / -scale
