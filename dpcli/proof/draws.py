@@ -211,18 +211,17 @@ class EntryDraws:
 
     def batches(self, most: int, seconds: float) -> Iterator[list[list[Array]]]:
         """Draws about both neighbors: `most`, or as many as there is time for."""
-        start, done = time.monotonic(), 0
-        largest = LARGEST // sum(drawn.size for drawn in self.drawn)
+        start, done, size = time.monotonic(), 0, sum(drawn.size for drawn in self.drawn)
         # Fewer numbers are made one by one, which is slow.
         slow = any(drawn.query.vectors or drawn.query.minimizes for drawn in self.drawn)
-        count = min(most, SLOW if slow else VECTORIZE_FROM)
+        count = min(most, SLOW if slow else VECTORIZE_FROM // size + 1)
         while count > 0:
             begun = time.monotonic()
             yield (sides := [self.outputs(side, count) for side in (0, 1)])
             self._count(sides)
             done, now = done + count, time.monotonic()
             affordable = int(count * max(0.0, start + seconds - now) / (now - begun))
-            count = min(done, largest, most - done, affordable)
+            count = min(done, LARGEST // size, most - done, affordable)
 
     def learned(self, most: int, seconds: float) -> list[Floats]:
         """Learn from half of some pilot draws; the scores of the other half, about both."""
