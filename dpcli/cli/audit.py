@@ -109,4 +109,4 @@ def audit(
             print(fill(CAPTION, WIDTH))
     sys.stdout.flush()
     if found.faults:
-        raise DpcliError(fault_problems(found))
+        raise DpcliError([*fault_problems(found)])

@@ -7,52 +7,31 @@ extreme cells of the spec, so no answer is about a person.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import combinations, islice
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from itertools import combinations, islice, repeat
 from math import sqrt
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from dpcli.numeric.arrays import Array, Floats, integer_array, np
-from dpcli.planning.plan import CentralPlan, PlannedQuery, PlannedStatistic
+from dpcli.numeric.arrays import Array, Floats, integer_array, largest_magnitude, np, widened
+from dpcli.planning.plan import CentralPlan, PlannedQuery
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Neighbors, PersonUnit
+from dpcli.proof.draws import EntryDraws, table_of
 from dpcli.proof.neighbors import RowMaker, Rows
 from dpcli.proof.weights import vector_norms
 from dpcli.queries.query import BoundedQuery
 from dpcli.simulation.corners import spread
 from dpcli.simulation.synthetic import Corners, Stream, SyntheticDataset
 
-if TYPE_CHECKING:
-    from dpcli.engine.sums.aggregate import ConfidentialAnswer
-
-MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 120, 8, 40
-"""Units that are tried for a query, around other rows for choices, and at random."""
-
 FIRST_COMMON = 1_000
 """The number of the first id of people that both neighbors have."""
 
-CANDIDATES = 4
-"""Pairs around the same rows from which draws choose the worst."""
-
-WIDEST = 1 << 25
-"""The greatest change of which sums of squares fit 64 bits."""
+CANDIDATES, FEWEST = 4, 16
+"""Pairs of which draws choose the worst, and the fewest units that are compared."""
 
 Norms = tuple[int, int, int, int]
 """The L0, L1, L2 squared and Linf of a change."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two neighbors: rows of other units in common, and those of one unit in either.
-
-    `strength` is about the loss of all answers of an entry; its square half for Gaussian noise.
-    """
-
-    strength: float
-    common: Rows
-    one: Rows
-    other: Rows
 
 
 @dataclass
@@ -65,8 +44,7 @@ class Reached:
     @property
     def claims(self) -> Norms:
         """The stated L0, L1, L2 squared and Linf."""
-        stated = self.part.calibrated.sensitivity
-        return stated.l0, stated.l1, stated.l2_squared, stated.linf
+        return cast("Norms", astuple(self.part.calibrated.sensitivity))
 
     @property
     def share(self) -> float | None:
@@ -79,16 +57,33 @@ class Reached:
 
     @property
     def above(self) -> list[str]:
-        """The norms in which a change was larger than is stated."""
+        """A sentence for each norm in which a change was larger than is stated."""
         query = self.part.weighted.query
         # The noise of vectors and choices depends on L1 alone.
-        bounding = ["L1"] if query.vectors or query.chooses else ["L0", "L1", "L2", "Linf"]
-        names = zip(("L0", "L1", "L2", "Linf"), self.norms, self.claims, strict=True)
-        return [name for name, reached, claim in names if reached > claim and name in bounding]
+        judged = slice(1, 2) if query.vectors or query.chooses else slice(4)
+        found = [*zip(("L0", "L1", "L2", "Linf"), self.norms, self.claims, strict=True)][judged]
+        what = f"neighbors change `{self.part.weighted.role}` by more than its"
+        return [f"{what} {name} sensitivity" for name, most, claim in found if most > claim]
+
+    def compare(self, answers: Sequence[Array | Groups], ends: Array) -> Floats:
+        """Take note of the changes between pairs of answers, whose numbers are `ends`.
+
+        Returns about the loss of each pair; for Gaussian noise, half of the square of its mu.
+        """
+        _, l1, squared, _ = changes = _norms(self.part, answers, ends)
+        largest = (int(max(norm)) for norm in changes)
+        self.norms = cast("Norms", tuple(map(max, self.norms, largest)))
+        noise = self.part.calibrated.noise
+        scale = float(noise.scale) or np.inf
+        return np.array(squared / (2 * scale**2) if noise.norm == "l2" else l1 / scale, np.float64)
 
 
 class Attack:
-    """The neighbors of a plan: what they change, and which may be distinguished best."""
+    """The neighbors of a plan: what they change, and draws about the worst of them.
+
+    `pairs` are draws about the neighbors of each entry that change its answers most, with about the
+    loss of all answers. `datasets` were compared; all neighbors were, unless it `was_cut`.
+    """
 
     def __init__(self, plan: CentralPlan, seed: int) -> None:
         spec, stream = plan.spec, Stream(seed).named("neighbors")
@@ -98,122 +93,66 @@ class Attack:
         self._ids = [name for name, own in columns.items() if own and {name, own.name} & {*ids}]
         self._exchanges = spec.privacy.neighbors is Neighbors.CHANGE_ONE
         self._adds = isinstance(unit, PersonUnit) or not self._exchanges
-        self._entries = {planned.name: planned for planned in plan.all_statistics}
+        self.seed, self._entries = seed, plan.all_statistics
         self.reached = {
-            name: [Reached(part) for part in planned.queries]
-            for name, planned in self._entries.items()
+            planned.name: [Reached(part) for part in planned.queries] for planned in self._entries
         }
-        self.pairs: dict[str, list[Pair]] = {name: [] for name in self._entries}
-        self.datasets = 0
-        parts = {part.calibrated.query: part
-                 for planned in self._entries.values() for part in planned.queries}  # fmt: skip
-        self.makers = {
-            query: RowMaker(part, self._corners, stream.named(str(number)))
-            for number, (query, part) in enumerate(parts.items())
+        self.pairs: dict[str, list[tuple[float, EntryDraws]]] = {name: [] for name in self.reached}
+        self.datasets, self.was_cut = 0, False
+        self._known: dict[Rows, list[Array | Groups]] = {}
+        parts = {
+            one.part.calibrated.query: one.part for own in self.reached.values() for one in own
         }
-
-    def dataset(self, common: Rows, own: Rows) -> SyntheticDataset:
-        """Rows in common, and those of one more unit."""
-        rows = [
-            {**dict(row), **dict.fromkeys(self._ids, FIRST_COMMON + number)}
-            for number, row in enumerate(common)
+        self.makers = [
+            RowMaker(part, self._corners, stream.named(str(number)))
+            for number, part in enumerate(parts.values())
         ]
-        rows += [{**dict(row), **dict.fromkeys(self._ids, 0)} for row in own]
+
+    def dataset(self, common: Rows, own: Rows = ()) -> SyntheticDataset:
+        """Rows in common, and those of one more unit."""
+        owned = [*enumerate(common, FIRST_COMMON), *((0, row) for row in own)]
+        rows = [{**dict(row), **dict.fromkeys(self._ids, owner)} for owner, row in owned]
         return SyntheticDataset.of_corners(self._corners, rows)
 
     def run(self, seconds: float) -> None:
-        """Compare the answers about all neighbors; random ones as long as there is time."""
+        """Compare the answers about neighbors, as many as there is time for."""
         end = time.monotonic() + seconds
-        own = {
-            query: [*islice(dict.fromkeys(maker.units()), MOST_UNITS)]
-            for query, maker in self.makers.items()
-        }
-        self._compare((), own.values(), self._entries)
-        depending = [query for query in self.makers if query.chooses or query.minimizes]
-        for query, maker in self.makers.items():
-            until = time.monotonic() + (end - time.monotonic()) / max(1, len(depending))
-            for common in maker.common():
-                self._compare(common, [spread(own[query], UNITS_OF_CHOICES)], self._with(maker))
+        for number, maker in enumerate(self.makers):
+            until = (now := time.monotonic()) + (end - now) / (len(self.makers) - number)
+            for common, units in maker.situations():
+                self._compare(maker, common, units, until)
                 if time.monotonic() > until:
+                    self.was_cut = True
                     break
-            depending = [other for other in depending if other != query]
-        for query, maker in self.makers.items():
-            every = (one for name in self._with(maker) for one in self.reached[name])
-            if any(one.share is not None and one.share < 1 for one in every):
-                common = maker.random(3, any_cell=False) if query.chooses else ()
-                self._compare(common, [maker.random_units(RANDOM_UNITS)], self._with(maker))
-                if time.monotonic() > end:
-                    return
 
-    def _with(self, maker: RowMaker) -> list[str]:
-        """The entries with the query of a maker of rows."""
-        query = maker.part.calibrated.query
-        return [name for name, own in self.reached.items()
-                if any(one.part.calibrated.query == query for one in own)]  # fmt: skip
-
-    def _compare(
-        self, common: Rows, blocks: Iterable[Sequence[Rows]], names: Iterable[str]
-    ) -> None:
-        """Compare all pairs of units of a block, and each unit with none."""
-        units: dict[Rows, int] = {(): 0}
-        pairs: dict[tuple[int, int], None] = {}
-        for block in blocks:
-            numbers = sorted({units.setdefault(rows, len(units)) for rows in block} - {0})
-            pairs |= dict.fromkeys((0, number) for number in numbers if self._adds)
-            pairs |= dict.fromkeys(combinations(numbers, 2) if self._exchanges else ())
-        if not pairs:
-            return
-        rows, ends = [*units], np.array(list(pairs))
-        entries = [self._entries[name] for name in names]
-        answers = [self.exact(entries, common, own) for own in rows]
-        self.datasets += len(rows)
-        for planned in entries:
-            strength = np.zeros(len(pairs))
-            for at, reached in enumerate(self.reached[planned.name]):
-                sides = [found[planned.name][at] for found in answers]
-                changes = _norms(reached.part, sides, ends)
-                largest = (int(max(norm)) for norm in changes)
-                reached.norms = cast("Norms", tuple(map(max, reached.norms, largest)))
-                strength += _strength(reached.part, changes)
-            for at in _different(np.argsort(-strength, kind="stable")[:200].tolist(), strength):
-                one, other = (rows[end] for end in ends[at])
-                self.pairs[planned.name].append(Pair(float(strength[at]), common, one, other))
-
-    def exact(
-        self, entries: Sequence[PlannedStatistic], common: Rows, own: Rows
-    ) -> dict[str, list[Array | Groups]]:
-        """The exact answers of entries about rows in common and those of one more unit."""
-        with self.dataset(common, own) as dataset:
-            answers = iter(
-                dataset.aggregate([bounded(part) for one in entries for part in one.queries])
-            )
-            return {
-                one.name: [exact_of(dataset, next(answers)) for _ in one.queries] for one in entries
-            }
-
-
-def exact_of(dataset: SyntheticDataset, answer: ConfidentialAnswer) -> Array | Groups:
-    """The exact answer about synthetic rows."""
-    value = dataset.exact(cast("Confidential[Cells | Groups]", answer))
-    return value if isinstance(value, Groups) else integer_array(value)
-
-
-def bounded(part: PlannedQuery) -> BoundedQuery:
-    """The query as the engine answers it, with its limits."""
-    return BoundedQuery(part.calibrated.query, part.calibrated.relation.unit)
-
-
-def _different(order: Sequence[int], strength: Floats) -> Iterable[int]:
-    """The strongest pairs, of equal ones a few that are spread."""
-    equal = [at for at in order if strength[at] == strength[order[0]]]
-    return dict.fromkeys([*spread(equal, CANDIDATES), *order[:2]])
-
-
-def table_of(answers: Sequence[Array | Groups]) -> Array:
-    """The numbers of several answers, one in each row, in all their groups."""
-    groups = [one for one in answers if isinstance(one, Groups)]
-    names = sorted({name for one in groups for name in one.names})
-    return np.stack([one.cells(names) if isinstance(one, Groups) else one for one in answers])
+    def _compare(self, maker: RowMaker, common: Rows, units: Sequence[Rows], until: float) -> None:
+        """Compare answers of all entries; around other rows, those to one query."""
+        entries = [planned for planned in self._entries if not common or maker.part.calibrated.query
+                   in [part.calibrated.query for part in planned.queries]]  # fmt: skip
+        asked = [part.calibrated for planned in entries for part in planned.queries]
+        bounded = [BoundedQuery(one.query, one.relation.unit) for one in asked]
+        answers, known = list[list[Array | Groups]](), {} if common else self._known
+        for own in dict.fromkeys([(), *units]):
+            if time.monotonic() > until and len(answers) > FEWEST:
+                break
+            if own not in known:
+                self.datasets += 1
+                with self.dataset(common, own) as dataset:
+                    exact = [dataset.exact(cast("Confidential[Cells | Groups]", answer))
+                             for answer in dataset.aggregate(bounded)]  # fmt: skip
+                known[own] = [x if isinstance(x, Groups) else integer_array(x) for x in exact]
+            answers.append(known[own])
+        pairs = [(0, end) for end in range(1, len(answers)) if self._adds]
+        pairs += combinations(range(1, len(answers)), 2) if self._exchanges else ()
+        columns = zip(*answers, strict=True)
+        for planned in entries if pairs else ():
+            reached, ends = self.reached[planned.name], np.array(pairs)
+            found = [*islice(columns, len(reached))]
+            strength = np.sum([*map(Reached.compare, reached, found, repeat(ends))], axis=0)
+            strongest = ends[strength == strength.max()]
+            for pair in spread(strongest.tolist(), CANDIDATES):
+                draws = EntryDraws(planned, [[one[end] for end in pair] for one in found])
+                self.pairs[planned.name].append((float(strength.max()), draws))
 
 
 def _norms(part: PlannedQuery, answers: Sequence[Array | Groups], ends: Array) -> list[Array]:
@@ -227,18 +166,6 @@ def _norms(part: PlannedQuery, answers: Sequence[Array | Groups], ends: Array) -
         return [np.zeros(len(ends), np.int64)] * 4
     differences = table[ends[:, 1]] - table[ends[:, 0]]
     sizes = query.changes(differences)
-    if int(sizes.max()) > WIDEST:
-        sizes = sizes.astype(object)
+    sizes = widened(sizes, sizes.shape[1] * largest_magnitude(sizes) ** 2)
     l1 = vector_norms(*query.vectors, differences) if query.vectors else sizes.sum(axis=1)
     return [(sizes != 0).sum(axis=1), l1, (sizes * sizes).sum(axis=1), sizes.max(axis=1)]
-
-
-def _strength(part: PlannedQuery, changes: Sequence[Array]) -> Floats:
-    """About the loss of an answer for each pair; its square half for Gaussian noise."""
-    noise, (_, l1, squared, _) = part.calibrated.noise, changes
-    if not noise.scale:
-        return np.zeros(len(l1))
-    is_l2, scale = noise.norm == "l2", float(noise.scale)
-    return np.array(
-        (squared if is_l2 else l1).astype(np.float64) / (2 * scale**2 if is_l2 else scale)
-    )

@@ -6,23 +6,22 @@ It needs no data and spends nothing: all rows are made of the spec. Noise has no
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
+from math import inf
 
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, add_exact, np
-from dpcli.planning.plan import CentralPlan, PlannedStatistic
-from dpcli.privacy.confidential import Confidential, Groups
-from dpcli.proof.answers import Attack, Reached, bounded, exact_of
-from dpcli.proof.bounds import Bound, Claim
-from dpcli.proof.claims import claim_faults
+from dpcli.planning.plan import CentralPlan
+from dpcli.planning.results import NoisyStatistic
+from dpcli.proof.answers import Attack, Reached
+from dpcli.proof.bounds import Bound, Claim, claim_faults
 from dpcli.proof.draws import EntryDraws
 from dpcli.proof.noise_test import MOST_PAIRS, Frequencies, NoiseFrequencies
 from dpcli.proof.weights import tail_of
 from dpcli.simulation.corners import spread
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.simulation.trials import SyntheticRun
+from dpcli.simulation.trials import ExactAnswers, SyntheticRun
 
 RISK = 1e-6
 """Probability that a bound of a right plan is wrong, over all entries."""
@@ -30,17 +29,14 @@ RISK = 1e-6
 PURE_DRAWS, GAUSSIAN_DRAWS = 300_000, 1_000_000
 """Draws about each neighbor: enough for 0.97 of epsilon 1, and 0.94 of mu."""
 
-SHARE_OF_ANSWERS = 0.3
-"""The share of the time in which exact answers are compared."""
+ANSWERS, PAIRS, BOUND, ALONE = 0.3, 0.2, 0.4, 0.1
+"""Shares of time: exact answers, the worst pair, its bound, single answers."""
 
-FIRST_PILOT, PILOT, MOST_TRIED = 1_000, 8_000, 5
+PILOTS, MOST_TRIED = (1_000, 8_000), 5
 """Draws that choose some pairs, those that choose one of them, and how many."""
 
-SYNTHETIC_ROWS, RUNS = 300, 200
-"""Rows of a tested release, and releases; as many others have one row."""
-
-GROUPS, SELECTIONS = 20_000, 50
-"""Rows in groups at the threshold, and how often groups are selected."""
+SYNTHETIC_ROWS, GROUP_ROWS, RUNS = 300, 20_000, 200
+"""Rows of tested releases, those in groups at a threshold, and how many runs."""
 
 
 @dataclass
@@ -62,12 +58,16 @@ class EntryAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """The findings of an attack on a plan."""
+    """The findings of an attack on a plan.
+
+    Exact answers about so many datasets were compared. `cut` names what was not complete in time.
+    """
 
     plan: CentralPlan
     seed: int
     entries: tuple[EntryAudit, ...]
     datasets: int
+    cut: tuple[str, ...]
 
     @property
     def faults(self) -> list[tuple[str, str]]:
@@ -90,112 +90,60 @@ def audit(
     attack = Attack(plan, seed)
     entries = {name: EntryAudit(name, answers) for name, answers in attack.reached.items()}
     report("exact answers")
-    end = time.monotonic() + seconds * len(entries)
-    attack.run(seconds * SHARE_OF_ANSWERS * len(entries))
-    for number, planned in enumerate(plan.all_statistics):
+    attack.run(seconds * ANSWERS * len(entries))
+    cut = ["exact answers of all neighbors"] * attack.was_cut
+    for planned in plan.all_statistics:
         report(planned.name)
-        entry = entries[planned.name]
-        for one in entry.answers:
-            for norm in one.above:
-                role = one.part.weighted.role
-                entry.faults.append(
-                    f"neighbors change `{role}` by more than its {norm} sensitivity"
-                )
+        entry, claim = entries[planned.name], Claim.of(planned, RISK / len(entries))
+        entry.faults += [fault for one in entry.answers for fault in one.above]
         entry.faults += claim_faults(planned)
-        claim = Claim.of(planned, RISK / len(entries))
         wanted = draws or (GAUSSIAN_DRAWS if claim.measure == "mu" else PURE_DRAWS)
-        left = min(seconds, (end - time.monotonic()) / (len(entries) - number))
-        if (drawn := _worst_draws(attack, planned, claim, wanted, left / 3)) is not None:
-            entry.bound = drawn.bound(claim, wanted, left / 2)
-            entry.faults += [*entry.bound.faults, *drawn.faults(left / 6)]
-        entry.faults += _selection_faults(attack, planned)
+        worst = _worst_draws(attack.pairs[planned.name], claim, wanted, seconds * PAIRS)
+        if worst is not None:
+            entry.bound = worst.bound(claim, wanted, seconds * BOUND)
+            cut += [f"draws of {planned.name}"] * (entry.bound.draws < wanted)
+            entry.faults += [*entry.bound.faults, *worst.faults(seconds * ALONE)]
     report("noise of releases")
-    for name, fault in _noise_faults(plan, seed, entries, seconds):
+    for name, fault in _release_faults(_releases(attack, plan, seconds), entries):
         entries[name].faults.append(fault)
-    return Audit(plan, seed, tuple(entries.values()), attack.datasets)
+    return Audit(plan, seed, tuple(entries.values()), attack.datasets, tuple(cut))
 
 
 def _worst_draws(
-    attack: Attack, planned: PlannedStatistic, claim: Claim, draws: int, seconds: float
+    pairs: list[tuple[float, EntryDraws]], claim: Claim, draws: int, seconds: float
 ) -> EntryDraws | None:
     """Draws about the pair that pilot draws distinguish best; None without any."""
-    # Sums change alike, whatever rows neighbors have in common.
-    depends = any(
-        part.calibrated.partition_selection or query.chooses or query.minimizes or query.vectors
-        for part, query in ((part, part.calibrated.query) for part in planned.queries)
-    )
-    pairs = sorted(attack.pairs[planned.name], key=lambda pair: pair.strength)[::-1]
-    strong = [pair for pair in pairs if pair.strength >= pairs[0].strength / 2]
-    tried: list[tuple[float, EntryDraws]] = []
-    end = time.monotonic() + seconds / 2
-    for pair in spread(strong, MOST_PAIRS if depends else 2):
-        answers = (attack.exact([planned], pair.common, own) for own in (pair.one, pair.other))
-        entry = EntryDraws(planned, *(found[planned.name] for found in answers))
-        if entry.drawn:
-            scores = entry.learned(FIRST_PILOT, seconds / 20)
-            tried.append((claim.best_event(scores, draws).expected, entry))
-        if time.monotonic() > end:
-            break
-    best = [entry for _, entry in sorted(tried, key=lambda pair: -pair[0])][:MOST_TRIED]
-    return max(
-        best, default=None,
-        key=lambda entry: claim.best_event(entry.learned(PILOT, seconds / 10), draws).expected,
-    )  # fmt: skip
+    ordered = sorted((pair for pair in pairs if pair[1].drawn), key=lambda pair: -pair[0])
+    best = spread([own for strength, own in ordered if strength >= ordered[0][0] / 2], MOST_PAIRS)
+    for pilot in PILOTS:
+        end = time.monotonic() + seconds / len(PILOTS)
+        rated: list[tuple[float, EntryDraws]] = []
+        for own in best:
+            if time.monotonic() < end or not rated:
+                event = claim.best_event(own.learned(pilot, seconds / 10), draws)
+                rated.append((event.expected, own))
+        best = [own for _, own in sorted(rated, key=lambda pair: -pair[0])][:MOST_TRIED]
+    return next(iter(best), None)
 
 
-def _selection_faults(attack: Attack, planned: PlannedStatistic) -> Iterator[str]:
-    """Whether groups at the threshold are published as often as their noise says."""
-    for part in planned.queries:
-        calibrated, rule = part.calibrated, part.calibrated.partition_selection
-        if rule is None:
-            continue
-        each = max(1, min(rule.threshold, GROUPS // 2))
-        common = attack.makers[calibrated.query].private_rows(max(1, GROUPS // each), each)
-        frequencies, tail = Frequencies(), tail_of(calibrated.noise)
-        with attack.dataset(common, ((),)) as dataset:  # A row of blanks is in no group.
-            (answer,) = dataset.aggregate([bounded(part)])
-            groups = cast("Groups", exact_of(dataset, answer))
-            counts = dict(zip(groups.names, groups.cells(groups.names).tolist(), strict=True))
-            confidential = cast("Confidential[Groups]", answer)
-            for _ in range(SELECTIONS):
-                shown = calibrated.select_partitions(confidential, dataset.permit).value
-                for count in {*counts.values()}:
-                    own = [name in shown for name, exact in counts.items() if exact == count]
-                    chance = tail(rule.threshold - count)
-                    frequencies.count(
-                        f"a group of {count:,} is published", sum(own), len(own), chance
-                    )
-                if min(shown.values(), default=rule.threshold) < rule.threshold:
-                    yield "a count below the threshold is published"
-                    return
-        yield from frequencies.faults()
-
-
-def _noise_faults(
-    plan: CentralPlan, seed: int, entries: dict[str, EntryAudit], seconds: float
+def _release_faults(
+    releases: Iterable[tuple[ExactAnswers, NoisyStatistic]], entries: dict[str, EntryAudit]
 ) -> Iterator[tuple[str, str]]:
-    """The noise of releases of synthetic rows, compared with exact probabilities."""
+    """Noise of releases, and published groups, that differ from probabilities."""
     noises: dict[tuple[str, int], list[Array]] = {}
-    for rows in (SYNTHETIC_ROWS, 1):
-        end = time.monotonic() + seconds / 2
-        with SyntheticDataset(plan.spec, rows, seed) as dataset:
-            run = SyntheticRun(plan, dataset)
-            exact = run.exact()
-            for _ in range(RUNS):
-                for own, noisy in zip(exact, run.noisy(), strict=True):
-                    outputs = [answer.values for answer in noisy.answers]
-                    for at, part in enumerate(noisy.planned.queries):
-                        query = part.calibrated.query
-                        is_added = not (query.chooses or query.minimizes or part.is_exact)
-                        if is_added and noisy.planned.entry.selected_by is None:
-                            narrowed = query.narrowed(own.values[at], outputs[:at])
-                            added = add_exact(outputs[at], -narrowed)
-                            noises.setdefault((noisy.planned.name, at), []).append(added)
-                if time.monotonic() > end:
-                    break
+    selections: dict[str, Frequencies] = {}
+    for exact, noisy in releases:
+        name = noisy.planned.name
+        if noisy.planned.entry.selects_partitions:
+            _count_groups(selections.setdefault(name, Frequencies()), exact, noisy)
+            continue
+        for at, added in _added(exact, noisy):
+            noises.setdefault((name, at), []).append(added)
+    for name, selection in selections.items():
+        yield from ((name, fault) for fault in selection.faults())
     last: dict[Noise, Array] = {}
     for (name, at), drawn in noises.items():
-        part, numbers = entries[name].answers[at].part, np.stack(drawn)
+        part, numbers = entries[name].answers[at].part, np.concatenate(drawn)
         frequencies = NoiseFrequencies(noise := part.calibrated.noise)
         frequencies.add(numbers)
         independent = numbers[:, :: frequencies.stride]
@@ -203,3 +151,52 @@ def _noise_faults(
         last[noise], entries[name].noises = independent, entries[name].noises + frequencies.total
         for fault in frequencies.faults():
             yield name, f"`{part.weighted.role}` in a release: {fault}"
+
+
+def _releases(
+    attack: Attack, plan: CentralPlan, seconds: float
+) -> Iterator[tuple[ExactAnswers, NoisyStatistic]]:
+    """The answers of releases of synthetic rows, and of groups at their thresholds."""
+    datasets = [SyntheticDataset(plan.spec, rows, attack.seed) for rows in (SYNTHETIC_ROWS, 1)]
+    for maker in attack.makers:
+        if rule := maker.part.calibrated.partition_selection:
+            each = min(rule.threshold, GROUP_ROWS)
+            datasets.append(attack.dataset(maker.private_rows(GROUP_ROWS // each, each)))
+    for rows in datasets:
+        end = time.monotonic() + seconds / len(datasets)
+        with rows as dataset:
+            run = SyntheticRun(plan, dataset)
+            exact = run.exact()
+            for _ in range(RUNS):
+                yield from zip(exact, run.noisy(), strict=True)
+                if time.monotonic() > end:
+                    break
+
+
+def _count_groups(frequencies: Frequencies, exact: ExactAnswers, noisy: NoisyStatistic) -> None:
+    """Count how often groups of a size are published, and with which counts."""
+    calibrated, (counts,) = noisy.planned.queries[0].calibrated, exact.values
+    tail, answer = tail_of(calibrated.noise), noisy.answers[0]
+    threshold = rule.threshold if (rule := calibrated.partition_selection) else 0
+    shown = dict(zip(answer.groups or (), answer.values.tolist(), strict=True))
+    found = np.array([shown.get(group, -inf) for group in exact.groups or ()])
+    far = threshold + calibrated.noise.width(0.5)
+    for count in np.unique(counts).tolist():
+        own = found[counts == count]
+        for least, is_so in ((threshold, own > -inf), (far, own >= far)):
+            what = f"a group of {count:,} is published with {least:,} or more"
+            frequencies.count(what, is_so.sum(), len(own), tail(least - count))
+
+
+def _added(exact: ExactAnswers, noisy: NoisyStatistic) -> Iterator[tuple[int, Array]]:
+    """The noise of each query: a row for public groups, or for each private one."""
+    outputs, groups = [answer.values for answer in noisy.answers], noisy.answers[0].groups
+    every = {group: at for at, group in enumerate(exact.groups or ())}
+    kept = [every[group] for group in groups or ()]
+    for at, (part, values) in enumerate(zip(noisy.planned.queries, exact.values, strict=True)):
+        query = part.calibrated.query
+        if query.chooses or query.minimizes or part.is_exact or groups == ():
+            continue
+        own = values if groups is None else values.reshape(len(every), -1)[kept].ravel()
+        added = add_exact(outputs[at], -query.narrowed(own, outputs[:at]))
+        yield at, added.reshape(len(kept) or 1, -1)

@@ -1,30 +1,36 @@
-"""Lower bounds of a loss, from how often an event occurs about two neighbors.
+"""What entries claim: checks by formulas, and bounds of what outputs reveal.
 
-The event is of scores: from some score up, which the second neighbor has more often, or down to
-another, which the first one has more often, or both. Of both, the counts are added: what holds for
-either holds for the means of their probabilities, too. Two-sided bounds (Clopper and Pearson 1934)
-of these means then bound epsilon from below; the number of times is at least as concentrated as if
-both probabilities were the same (Hoeffding 1956). For Gaussian noise they bound mu: how far apart
-the means of two normal distributions with the same trade-off of errors are (Dong, Roth and Su
-2022).
+The formulas recompute from scales, sensitivities and thresholds alone whether noise is enough. The
+bounds follow from how often an event of scores occurs about two neighbors: those from one score up,
+which the second neighbor has more often, or down to another, which the first has more often, or
+both. Of both, the counts are added: what holds for either holds for the means of their
+probabilities, too. Two-sided bounds (Clopper and Pearson 1934) of these means then bound epsilon
+from below; the number of times is at least as concentrated as if both probabilities were the same
+(Hoeffding 1956). For Gaussian noise they bound mu: how far apart the means of two normal
+distributions with the same trade-off of errors are (Dong, Roth and Su 2022).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from fractions import Fraction
 from math import inf, sqrt
 
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.numeric.arrays import Floats, np
 from dpcli.planning.plan import PlannedStatistic
-from dpcli.proof.claims import mu_squared
-from dpcli.proof.weights import gaussian_mu
+from dpcli.proof.verify import Sens, gaussian_holds
+from dpcli.proof.weights import gaussian_mu, tail_of
 
 DOUBT = 3.0
 """By how many deviations probabilities may be off that pilot draws show."""
 
 LEVELS = 300
 """Thresholds that are tried for an event."""
+
+SLACK = Fraction(1, 10**6)
+"""More than the relative error of floats."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +48,9 @@ class Event:
 
     def counts(self, scores: Sequence[Floats]) -> tuple[int, int]:
         """How often its ends occur where they are more likely, and where less."""
-        # A score that differs by rounding is the same.
-        high, low = (end - sign * 1e-9 * max(1.0, abs(end)) if abs(end) < inf else end
-                     for end, sign in ((self.high, 1), (self.low, -1)))  # fmt: skip
         one, other = scores
-        likely = (other >= high).sum() + (one <= low).sum()
-        return int(likely), int((one >= high).sum() + (other <= low).sum())
+        likely = (other >= self.high).sum() + (one <= self.low).sum()
+        return int(likely), int((one >= self.high).sum() + (other <= self.low).sum())
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,8 @@ class Claim:
             squares = sum(map(mu_squared, noisy))
             finer = max(gaussian_mu(one.noise) for one in noisy)
             return cls("mu", sqrt(squares) * finer, 0.0, risk)
-        epsilon, delta = (
-            sum(one.loss.epsilon for one in noisy),
-            sum(one.loss.delta for one in noisy),
-        )
+        losses = [one.loss for one in noisy]
+        epsilon, delta = sum(one.epsilon for one in losses), sum(one.delta for one in losses)
         return cls("epsilon", float(epsilon), float(delta), risk)
 
     def bound(self, event: Event, likely: int, rare: int, draws: int) -> Bound:
@@ -109,27 +110,23 @@ class Claim:
         """
         from scipy.special import ndtri  # noqa: PLC0415 - slow to load
 
-        every, count = np.concatenate(scores), len(scores[0])
-        tried = np.unique(np.quantile(every, np.linspace(0, 1, LEVELS), method="nearest"))
+        count, levels = len(scores[0]), np.linspace(0, 1, LEVELS)
+        found = np.quantile(np.concatenate(scores), levels, method="nearest")
+        tried = np.unique([-inf, *found, inf])  # An event does not have an end that is infinite.
         ordered = [np.sort(own) for own in scores]
-        # The last one of each is the end that an event does not have.
-        above = [
-            1 - np.append(np.searchsorted(own, tried, "left"), count) / count for own in ordered
-        ]
-        below = [np.append(np.searchsorted(own, tried, "right"), 0) / count for own in ordered]
-        has = np.append(np.ones(len(tried)), 0)
-        sides = np.maximum(1, has[:, None] + has)
+        above = [1 - np.searchsorted(own, tried, "left") / count for own in ordered]
+        below = [np.searchsorted(own, tried, "right") / count for own in ordered]
+        sides = np.maximum(1, np.add.outer(1 * (tried < inf), 1 * (tried > -inf)))
         least, most = (
-            (high[:, None] + low) / sides for high, low in zip(above[::-1], below, strict=True)
+            np.add.outer(high, low) / sides for high, low in zip(above[::-1], below, strict=True)
         )
         # The best of many events is often one that was seen too often by chance.
         for trials, deviations in ((count, DOUBT), (draws, -float(ndtri(self.risk / 2)))):
             least = _wilson(least, trials * sides, -deviations)
             most = _wilson(most, trials * sides, deviations)
         loss = self._loss(least, most)
-        high, low = divmod(int(loss.argmax()), len(has))
-        ends = np.append(tried, inf)[high], np.append(tried, -inf)[low]
-        return Event(float(loss.max()), *map(float, ends))
+        high, low = divmod(int(loss.argmax()), len(tried))
+        return Event(float(loss.max()), float(tried[high]), float(tried[low]))
 
 
 @dataclass(frozen=True)
@@ -139,6 +136,10 @@ class Bound:
     claim: Claim
     shown: float
     draws: int
+
+    def __str__(self) -> str:
+        """The bound in a word or two."""
+        return f"{self.shown:.4g}" if self.shown else "no bound"
 
     @property
     def share(self) -> float:
@@ -160,3 +161,35 @@ def _wilson(share: Floats, draws: Floats, deviations: float) -> Floats:
     root = np.sqrt(np.maximum(share * (1 - share), 0) / draws + square / (4 * draws))
     end: Floats = (share + square / 2 + deviations * root) / (1 + square)
     return end
+
+
+def claim_faults(planned: PlannedStatistic) -> Iterator[str]:
+    """What of an entry reveals more than its loss says."""
+    noisy = [part.calibrated for part in planned.queries if not part.is_exact]
+    target = planned.target
+    gaussian = [part for part in noisy if part.noise.kind == "gaussian"]
+    pure = [part for part in noisy if part.noise.kind != "gaussian"]
+    chances = 0.0
+    for part in noisy:
+        if rule := part.partition_selection:
+            added = part.add_remove_sensitivity or part.sensitivity
+            chance = added.l0 * tail_of(part.noise)(rule.threshold - added.linf)
+            chances += chance
+            if chance > float(min(rule.delta, part.loss.delta)) * (1 + SLACK):
+                yield f"a group of one unit is published with probability {chance:.3g}"
+    if target.rho is None:
+        left = target.epsilon - sum(part.sensitivity.l1 / part.noise.scale for part in pure)
+        if left < -SLACK * target.epsilon:
+            yield f"the noise has {float(-left):.6g} more epsilon than is charged"
+        if gaussian and not gaussian_holds(
+            [(part.noise.scale, Sens(*astuple(part.sensitivity))) for part in gaussian],
+            left, target.delta - Fraction(chances),
+        ):  # fmt: skip
+            yield f"noise and threshold have more than delta {float(target.delta):.3g}"
+    elif (rho := sum(map(mu_squared, gaussian)) / 2) > target.rho * (1 + SLACK):
+        yield f"the noise has rho {float(rho):.6g}, and {float(target.rho):.6g} is charged"
+
+
+def mu_squared(part: CalibratedMechanism) -> float:
+    """The square of how many deviations of Gaussian noise neighbors are apart."""
+    return float(part.sensitivity.l2_squared / part.noise.scale**2)

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import chain, count, islice, product
 
 from dpcli.data.column import Column, file_columns
-from dpcli.data.grid_columns import NumericColumn
 from dpcli.data.kinds import Axis
 from dpcli.data.possible_values import possible_values
 from dpcli.numeric.arrays import np
 from dpcli.planning.plan import PlannedQuery
 from dpcli.privacy.sensitivity import limits
 from dpcli.privacy.unit import PersonUnit
-from dpcli.simulation.corners import Corner
+from dpcli.simulation.corners import Corner, spread
 from dpcli.simulation.synthetic import Corners, Stream
 
 Cells = Mapping[str, int]
@@ -30,8 +29,8 @@ Row = tuple[tuple[str, int], ...]
 
 Rows = tuple[Row, ...]
 
-BLANK_ROW: Row = ()
-"""A row of blanks, of a unit with an id."""
+MOST_UNITS, UNITS_OF_CHOICES, RANDOM_UNITS = 120, 8, 40
+"""Units that are tried for a query, around other rows for choices, and at random."""
 
 MOST_PATTERNS = 6
 """The most columns of which one is set to the other end than all others."""
@@ -48,22 +47,19 @@ MOST_COMMON = 2_000
 SEVERAL_ROWS, FREE_TEXTS = 24, 8
 """Rows of a person of which values are made, and texts of columns without end."""
 
-SPLITS = (
-    (20, 20), (1, 0), (1, 1), (0, 31), (1, 3), (3, 1), (5, 5), (0, 120), (9, 1), (1, 9), (0, 2),
-    (19, 1), (1, 19),
-)  # fmt: skip
-"""Numbers of low and high rows that neighbors have in common, where that matters.
-
-The ranks of usual quantiles are near these.
-"""
+COUNTS = (1, 0, 20, 3)
+"""Low and high rows that neighbors have in common, near ranks of quantiles."""
 
 
 class RowMaker:
     """Makes rows for one query; they count unless a filter needs more than ranges."""
 
     def __init__(self, part: PlannedQuery, corners: Corners, stream: Stream) -> None:
-        self.part, self._corners, self._stream, self._drawn = part, corners, stream, 0
-        self._query, self._unit = part.calibrated.query, part.calibrated.relation.unit
+        self.part, self._corners, self._stream, self._drawn = part, corners, stream, count()
+        self._query, unit = part.calibrated.query, part.calibrated.relation.unit
+        self._limits = limits(self._query.bounded_unit(unit), self._query.cells)
+        # Without people, no unit has several rows.
+        self._most_rows = unit.max_rows if isinstance(unit, PersonUnit) else 0
         known = possible_values(self._query.where)
         ranges = {
             column.file_key: own
@@ -110,107 +106,86 @@ class RowMaker:
         # The opposite of each is as far from the other end.
         return [least, *low, middle, *high[::-1], most]
 
-    def cells(self) -> Iterator[Cells]:
-        """Different cells of the query, as the values of a row that lies there."""
-        choices = []
-        for names, axis in self._axes:
-            if len(names) == 1 and axis.column.derivation is None:
-                choices.append([{names[0]: at} for at in self._one_of_each(names[0], axis)])
-            else:
-                parts = ([(name, at) for at in self._allowed[name]] for name in names)
-                choices.append([dict(pairs) for pairs in islice(product(*parts), 200)])
+    def some_cells(self, first: int) -> Sequence[Cells]:
+        """The first cells of the query, as values of a row there, and a few others."""
+        axes = (
+            [[(name, at) for at in self._one_of_each(name, axis)] for name in names]
+            for names, axis in self._axes
+        )
         # Successive cells differ in the first axis, too: limits are often on groups.
-        order = product(*reversed(choices))
-        for chosen in order:
-            yield {name: at for part in chosen for name, at in part.items()}
+        order = product(*reversed([[*islice(product(*parts), 200)] for parts in axes]))
+        cells = [dict(chain(*chosen)) for chosen in islice(order, MOST_TRIED)]
+        return [*cells[:first], *spread(cells[first:], SPREAD)]
 
-    def some_cells(self, first: int) -> list[Cells]:
-        """The first cells of the query, and a few that are spread over the others."""
-        cells = list(islice(self.cells(), MOST_TRIED))
-        spread = (len(cells) * at // SPREAD for at in range(1, SPREAD))
-        return [*cells[:first], *(cells[at] for at in spread if first <= at), cells[-1]]
-
-    def _one_of_each(self, name: str, axis: Axis) -> list[int]:
+    def _one_of_each(self, name: str, axis: Axis) -> Sequence[int]:
         """Both extreme cells of each bin of an axis, or one cell for each label."""
-        column, allowed, cells = axis.column, self._allowed[name], self._corners.of(name)
-        if not isinstance(column, NumericColumn) or not axis.starts:
+        allowed, cells = self._allowed[name], self._corners.of(name)
+        if axis.column.derivation is not None or not axis.starts:
             return allowed
-        found: dict[int, list[int]] = {}
-        for at in allowed:
-            value = cells[at].value
-            found.setdefault(bisect_right(axis.starts, 0 if value is None else value), []).append(
-                at
-            )
-        return [
-            *(own[0] for own in found.values()),
-            *(own[-1] for own in found.values() if own[1:]),
-        ]
+        bins = [bisect_right(axis.starts, cells[at].value or 0) for at in allowed]
+        first = dict(zip(bins[::-1], allowed[::-1], strict=True))
+        last = dict(zip(bins, allowed, strict=True))
+        return [*dict.fromkeys((*reversed(first.values()), *last.values()))]
+
+    def situations(self) -> Iterator[tuple[Rows, Sequence[Rows]]]:
+        """Rows that neighbors have in common, and the units to compare around them."""
+        own = [*islice(dict.fromkeys(self.units()), MOST_UNITS)]
+        yield (), own
+        for common in self._common():
+            yield common, spread(own, UNITS_OF_CHOICES)
+        rows = max(1, min(2 * self._most_rows, SEVERAL_ROWS))
+        units = [self._random(1 + at % rows, any_cell=at % 3 == 0) for at in range(RANDOM_UNITS)]
+        yield self._random(3 * self._query.chooses, any_cell=False), units
 
     def units(self) -> Iterator[Rows]:
         """Rows of one unit each, the extreme ones first."""
-        in_cell, total, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
-        total, in_cell, beyond = min(total, MOST_ROWS), min(in_cell, MOST_ROWS), 2 * total + 1
+        in_cell, total, touched = self._limits
+        beyond = min(2 * total + 1, MOST_BEYOND)
+        total, in_cell = min(total, MOST_ROWS), min(in_cell, MOST_ROWS)
         cells, patterns = self.some_cells(2 * touched + 2), self.patterns()
         different = (*cells[:2], cells[len(cells) // 2], cells[-1])
-        yield (BLANK_ROW,)
-        if isinstance(self._unit, PersonUnit):
-            # In more cells than limits allow.
-            rows = min(self._unit.max_rows, len(cells))
-            yield self._unit_of(rows, patterns[:1], cells, 1)
-        for first in (0, total) if isinstance(self._unit, PersonUnit) else ():
+        yield ((),)  # A row of blanks, of a unit with an id.
+        for pattern, cell in product(patterns, different):
+            yield (self.row(pattern, cell),)
+        if not self._most_rows:
+            return
+        # In more cells than limits allow.
+        yield self._unit_of(min(self._most_rows, len(cells)), patterns[:1], cells, 1)
+        for first in (0, total):
             yield self._unit_of(total, patterns, cells, in_cell, first)
-        for cell in different if isinstance(self._unit, PersonUnit) else ():
-            yield self._unit_of(min(in_cell, total), patterns, [cell], in_cell)
+        for cell in different:
+            yield self._unit_of(in_cell, patterns, [cell], in_cell)
         for pattern, other in zip(patterns, patterns[::-1], strict=True):
-            for cell in different:
-                yield (self.row(pattern, cell),)
-            if not isinstance(self._unit, PersonUnit):
-                continue
             for own in (cells[:touched], cells[touched : 2 * touched] or cells[:1]):
                 yield self._unit_of(min(total, len(own)), (pattern, other), own, 1)
                 # Another unit may have its full cells where this one has its last rows.
                 for order, last in product((own, own[::-1]), (pattern, other)):
                     full = [pattern] * (total // in_cell * in_cell) + [last] * (total % in_cell)
                     yield self._unit_of(min(total, len(own) * in_cell), full, order, in_cell)
-            for times in (in_cell, min(beyond, MOST_BEYOND), SEVERAL_ROWS):
+            for times in (in_cell, beyond, SEVERAL_ROWS):
                 yield (self.row(pattern, cells[0]),) * times
-            yield self._unit_of(2, (pattern, other), cells[:1], 1)
 
     def _unit_of(
-        self,
-        rows: int,
-        patterns: Sequence[Cells],
-        cells: Sequence[Cells],
-        each: int,
-        first: int = 0,
+        self, rows: int, ways: Sequence[Cells], cells: Sequence[Cells], each: int, first: int = 0
     ) -> Rows:
-        """Rows with these patterns in turn, `each` of them in a cell."""
+        """Rows set in these ways in turn, `each` in a cell; texts from `first` on."""
         return tuple(
-            self.row(
-                patterns[(first + at) % len(patterns)], cells[at // each % len(cells)], first + at
-            )
-            for at in range(rows)
+            self.row(ways[at % len(ways)], cells[(at - first) // each % len(cells)], at)
+            for at in range(first, first + rows)
         )
 
-    def random(self, rows: int, *, any_cell: bool) -> Rows:
+    def _random(self, rows: int, *, any_cell: bool) -> Rows:
         """Rows of cells at random: of those that count, or of all, blanks and faults too."""
-        self._drawn += 1
-        stream, cells = self._stream.named(str(self._drawn)), self._corners.of
+        stream, cells = self._stream.named(str(next(self._drawn))), self._corners.of
         columns = [
             (name, range(len(cells(name))) if any_cell and cells(name) else own)
             for name, own in self._allowed.items()
         ]
-        numbers = stream.below(1 << 32, np.arange(rows * len(columns))).reshape(rows, -1)
+        positions = np.arange(rows * len(columns)).reshape(rows, len(columns))
         return tuple(
             tuple((name, own[at % len(own)]) for (name, own), at in zip(columns, row, strict=True))
-            for row in numbers.tolist()
+            for row in stream.below(1 << 32, positions).tolist()
         )
-
-    def random_units(self, most: int) -> list[Rows]:
-        """Rows of units at random, a third of them with any cells."""
-        unit = self._unit
-        rows = min(2 * unit.max_rows, SEVERAL_ROWS) if isinstance(unit, PersonUnit) else 1
-        return [self.random(1 + at % rows, any_cell=at % 3 == 0) for at in range(most)]
 
     def private_rows(self, groups: int, each: int) -> Rows:
         """Rows in as many private groups, the same number in each."""
@@ -223,24 +198,23 @@ class RowMaker:
             for number in range(groups * each)
         )
 
-    def common(self) -> Iterator[Rows]:
+    def _common(self) -> Iterator[Rows]:
         """What neighbors have in common, for answers to which that matters."""
         if rule := self.part.calibrated.partition_selection:
             # Groups that are published half of the time: those of a unit, and one more.
-            *_, touched = limits(self._query.bounded_unit(self._unit), self._query.cells)
-            groups = max(1, min(touched + 1, FREE_TEXTS, MOST_COMMON // rule.threshold))
+            groups = max(1, min(self._limits[2] + 1, FREE_TEXTS, MOST_COMMON // rule.threshold))
             yield self.private_rows(groups, min(rule.threshold, MOST_COMMON))
         if not (self._query.chooses or self._query.minimizes):
             return
         cells, patterns = self.some_cells(8), self.patterns()
         every = [self.row(pattern, cell) for pattern in patterns[:3] for cell in cells]
         between = self.row(patterns[0], cells[len(cells) // 2])
-        for low, high in SPLITS:
+        for low, high in product(COUNTS, repeat=2):
             yield (every[0],) * low + (every[-1],) * high
             yield (between,) * (low + high)
-            yield self.random(low + high, any_cell=False)
-        for count in (1, 2, 5):
-            yield tuple(every * count)
+            yield self._random(low + high, any_cell=False)
+        for times in (1, 2, 5):
+            yield tuple(every * times)
 
 
 def _allowed(cells: Sequence[Corner], ranges: Sequence[tuple[int, int]]) -> list[int]:

@@ -13,10 +13,9 @@ from dpcli.noise.distribution import Noise
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.norms import named_tables
-from dpcli.proof.weights import choice_probabilities, tail_of
-from dpcli.queries.query import Query
+from dpcli.proof.weights import tail_of
 
-MOST_TESTS, MOST_PAIRS = 200, 96
+MOST_TESTS, MOST_PAIRS = 400, 96
 """The most tests of an answer, and pairs of neighbors of which draws choose one."""
 
 FALSE_ALARM = 1e-9 / (2 * MOST_TESTS * MOST_PAIRS)
@@ -35,9 +34,6 @@ class Frequencies:
     def __init__(self) -> None:
         self._counts: dict[str, tuple[int, int, float]] = {}
         self.total = 0
-
-    def add(self, outputs: Array) -> None:
-        """Count what is tested of outputs, one in each row; by default, nothing is."""
 
     def count(self, what: str, successes: int, trials: int, probability: float) -> None:
         """Note trials of `what`, which always has this probability."""
@@ -101,27 +97,6 @@ class NoiseFrequencies(Frequencies):
         chances = -np.diff(tails)
         multiples = 1 / 30 if step > 1 else float(chances[::30].sum())
         return multiples, float((chances**2).sum() / step)
-
-
-class ChoiceFrequencies(Frequencies):
-    """How often each candidate is chosen first, for the same scores.
-
-    Choices by recursion, and those of too many candidates, are not tested.
-    """
-
-    def __init__(self, query: Query, noise: Noise, scores: Array) -> None:
-        super().__init__()
-        is_tested = query.chooses_by_score and 1 < len(scores) <= MOST_TESTS
-        floats = scores.astype(np.float64)
-        self._chances = (
-            choice_probabilities(noise.kind, noise.scale, floats).tolist() if is_tested else []
-        )
-
-    def add(self, choices: Array) -> None:
-        """Add choices; the first of each row is about these scores."""
-        counts = np.bincount(choices[:, 0], minlength=len(self._chances)).tolist()
-        for number, (count, chance) in enumerate(zip(counts, self._chances, strict=False), 1):
-            self.count(f"candidate {number} is chosen", count, len(choices), chance)
 
 
 def binomial_fault(successes: int, trials: int, probability: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.fields.json import REPORT_VERSION, Facts, JsonNumber, if_known
@@ -22,8 +24,12 @@ CAPTION = (
     "change: the share of the stated sensitivity by which neighbors changed exact answers, of "
     "several answers the least; shown: a lower bound from draws of all answers of the entry. It "
     "falls short of a claim that is small for the number of draws, or that no neighbors of this "
-    "spec reach. mu is of Gaussian noise: how far apart two normal distributions are"
+    "spec reach; 'no bound' says nothing of the privacy of an entry, only that there were too few "
+    "draws. mu is of Gaussian noise: how far apart two normal distributions are"
 )
+
+MOST_ALIKE = 3
+"""Faults of an entry that are said, of those that differ in numbers alone."""
 
 
 def audit_document(found: Audit) -> Facts:
@@ -84,7 +90,7 @@ def audit_table(found: Audit) -> list[dict[str, str]]:
             "statistic": entry.name,
             "change": "" if entry.reached is None else f"{entry.reached:.1%}",
             "claim": str(entry.bound.claim) if entry.bound else "",
-            "shown": f"{entry.bound.shown:.4g}" if entry.bound else "",
+            "shown": str(entry.bound) if entry.bound else "",
             "draws": f"{entry.bound.draws:,}" if entry.bound else "",
             "result": "above" if entry.faults else "as claimed",
         }
@@ -93,19 +99,27 @@ def audit_table(found: Audit) -> list[dict[str, str]]:
 
 
 def sentence(found: Audit) -> str:
-    """The result in a sentence or two."""
+    """The result in a few sentences."""
+    cut = f" Ended by --seconds too early: {', '.join(found.cut)}." if found.cut else ""
     if found.faults:
-        return f"Something is above its claim: {count_text(len(found.faults), 'fault')} in all."
+        many = count_text(len(found.faults), "fault")
+        return f"Something is above its claim: {many} in all.{cut}"
     measured = [entry.reached for entry in found.entries if entry.reached is not None]
     full = sum(share >= 1 for share in measured)
     return (
         f"Nothing is above its claim. Among {found.datasets:,} datasets, neighbors reached the "
         f"stated sensitivities of {full:,} of {len(measured):,} entries in full, and none was "
         "exceeded. Each bound from draws holds with a probability of 1 - 1e-6, that of all entries "
-        "together."
+        f"together.{cut}"
     )
 
 
-def fault_problems(found: Audit) -> list[Problem]:
-    """A problem for everything that is above its claim."""
-    return [make_problem("promise-broken", entry=name, fault=fault) for name, fault in found.faults]
+def fault_problems(found: Audit) -> Iterator[Problem]:
+    """A problem for what is above its claim; of many that are alike, for a few."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, fault in found.faults:
+        alike.setdefault((name, re.sub(r"[\d,]+", "", fault)), []).append(fault)
+    for (name, _), faults in alike.items():
+        few, more = faults[:MOST_ALIKE], len(faults) - MOST_ALIKE
+        few[-1] += f", and {more:,} more of this kind" if more > 0 else ""
+        yield from (make_problem("promise-broken", entry=name, fault=fault) for fault in few)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import ceil, exp, sqrt
+from math import ceil, sqrt
 
 from dpcli.noise.distribution import Noise
 from dpcli.noise.vector_noise import VectorNoise
 from dpcli.numeric.arrays import Array, Floats, np
 from dpcli.privacy.norms import named_tables
-from dpcli.proof.verify import gaussian_tail
+from dpcli.proof.verify import TAILS
 
 IMPOSSIBLE = 1 << 40
 """The norm of vectors that noise cannot be, as their sums are others."""
@@ -48,14 +48,12 @@ def vector_norms(size: int, body: str, vectors: Array) -> Array:
 
 
 def log_weights(noise: Noise, values: Array) -> Floats:
-    """The logarithm of the probability of each row of noises, apart from a constant."""
+    """The log-probability of each number, or row of vectors, but for a constant."""
     scale = float(noise.scale)
     if isinstance(noise, VectorNoise):
-        return vector_norms(noise.size, noise.body, values) / -scale
+        return vector_norms(noise.size, noise.body, values)[:, None] / -scale
     numbers: Floats = values.astype(np.float64)
-    is_square = noise.kind == "gaussian"
-    sizes: Floats = (numbers**2 if is_square else np.abs(numbers)).sum(axis=1)
-    return sizes / (-2 * scale**2 if is_square else -scale)
+    return numbers**2 / (-2 * scale**2) if noise.kind == "gaussian" else np.abs(numbers) / -scale
 
 
 @lru_cache(maxsize=64)
@@ -64,15 +62,9 @@ def tail_of(noise: Noise) -> Callable[[int], float]:
 
     That of vectors is the one that its class states.
     """
-    scale = float(noise.scale)
-    if noise.kind == "laplace":
-
-        def laplace(value: int) -> float:
-            part = exp(-(value if value > 0 else 1 - value) / scale) / (1 + exp(-1 / scale))
-            return part if value > 0 else 1 - part
-
-        return laplace
-    return gaussian_tail(scale) if noise.kind == "gaussian" else noise.approximate_tail
+    if noise.kind in TAILS:
+        return TAILS[noise.kind](float(noise.scale))
+    return noise.approximate_tail
 
 
 def choice_probabilities(kind: str, scale: Fraction, scores: Floats) -> Floats:
@@ -103,6 +95,5 @@ def gaussian_mu(noise: Noise) -> float:
     if len(values) > 2_000:
         return 1.0
     quantiles = ndtri(np.array([tail(value) for value in values]))
-    finite = np.isfinite(quantiles)
-    steps = -np.diff(quantiles[finite])
+    steps = -np.diff(quantiles[np.isfinite(quantiles)])
     return max(1.0, float(steps.max()) * scale) if len(steps) else sqrt(2)

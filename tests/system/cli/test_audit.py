@@ -55,7 +55,17 @@ def test_noise_that_is_too_small_ends_with_status_1(
     assert "above" in done.out
     assert "Something is above its claim" in done.out
     assert "error[promise-broken]: visits: " in done.err
-    assert dpcli("audit", MINIMAL, *FEW, "--json").json["kept"] is False
+    document = dpcli("audit", MINIMAL, *FEW, "--json").json
+    assert document["kept"] is False
+    assert len(document["statistics"][0]["faults"]) > done.err.count("promise-broken")
+    assert "more of this kind" in done.err
+
+
+def test_an_audit_says_what_it_could_not_do_in_time(dpcli: Command) -> None:
+    """A bound of zero says nothing, and fewer draws than were wanted show less."""
+    done = dpcli("audit", MINIMAL, "--draws", 10_000_000, "--seconds", 1).succeeded()
+    assert "Ended by --seconds too early: draws of visits." in done.out
+    assert " no bound " in dpcli("audit", MINIMAL, "--draws", 20, "--seconds", 2).succeeded().out
 
 
 def test_data_and_a_seed_of_noise_cannot_be_named(dpcli: Command, data: Path) -> None:

@@ -12,7 +12,7 @@ from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.proof.answers import Attack
+from dpcli.proof.answers import FEWEST, Attack
 from dpcli.proof.audit import EntryAudit, audit
 from dpcli.queries.query import Query
 from dpcli.specification.load import read_spec_file
@@ -132,6 +132,15 @@ def test_a_sensitivity_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatc
     found = audited(one("statistic: count, by: [kind], epsilon: 1", "change-one"))["asked"]
     assert "neighbors change `count` by more than its L1 sensitivity" in found.faults
     assert any("outputs show" in fault for fault in found.faults)
+
+
+def test_exact_answers_end_with_their_time_and_say_so() -> None:
+    """A few neighbors of each query are compared in any case."""
+    attack = Attack(plan_of(PEOPLE.replace("NEIGHBORS", "add-remove")), 1)
+    attack.run(0)
+    assert attack.was_cut
+    assert attack.datasets <= (FEWEST + 1) * len(attack.makers)
+    assert all(attack.pairs.values())
 
 
 @pytest.mark.extended
