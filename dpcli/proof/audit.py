@@ -156,12 +156,13 @@ def _release_faults(
 def _releases(
     attack: Attack, plan: CentralPlan, seconds: float
 ) -> Iterator[tuple[ExactAnswers, NoisyStatistic]]:
-    """The answers of releases of synthetic rows, and of groups at their thresholds."""
+    """The answers of releases of synthetic rows, and of groups near thresholds."""
     datasets = [SyntheticDataset(plan.spec, rows, attack.seed) for rows in (SYNTHETIC_ROWS, 1)]
     for maker in attack.makers:
-        if rule := maker.part.calibrated.partition_selection:
-            each = min(rule.threshold, GROUP_ROWS)
-            datasets.append(attack.dataset(maker.private_rows(GROUP_ROWS // each, each)))
+        if rule := (calibrated := maker.part.calibrated).partition_selection:
+            for count in (rule.threshold, rule.threshold - calibrated.noise.width(0.5)):
+                each = min(max(count, 1), GROUP_ROWS)
+                datasets.append(attack.dataset(maker.private_rows(GROUP_ROWS // each, each)))
     for rows in datasets:
         end = time.monotonic() + seconds / len(datasets)
         with rows as dataset:

@@ -142,11 +142,6 @@ class Bound:
         return f"{self.shown:.4g}" if self.shown else "no bound"
 
     @property
-    def share(self) -> float:
-        """The bound as a share of the claim."""
-        return self.shown / self.claim.value if self.claim.value else 0.0
-
-    @property
     def faults(self) -> list[str]:
         """What was shown that is more than is claimed."""
         if self.shown <= self.claim.value * (1 + 1e-9):
@@ -159,8 +154,7 @@ def _wilson(share: Floats, draws: Floats, deviations: float) -> Floats:
     """The end of an interval of a probability, as many deviations from a share."""
     square = deviations**2 / draws
     root = np.sqrt(np.maximum(share * (1 - share), 0) / draws + square / (4 * draws))
-    end: Floats = (share + square / 2 + deviations * root) / (1 + square)
-    return end
+    return np.array((share + square / 2 + deviations * root) / (1 + square))
 
 
 def claim_faults(planned: PlannedStatistic) -> Iterator[str]:
@@ -177,6 +171,9 @@ def claim_faults(planned: PlannedStatistic) -> Iterator[str]:
             chances += chance
             if chance > float(min(rule.delta, part.loss.delta)) * (1 + SLACK):
                 yield f"a group of one unit is published with probability {chance:.3g}"
+    for part in pure:
+        if part.sensitivity.l1 > part.loss.epsilon * part.noise.scale * (1 + SLACK):
+            yield f"the noise has more epsilon than the {float(part.loss.epsilon):.6g} of its loss"
     if target.rho is None:
         left = target.epsilon - sum(part.sensitivity.l1 / part.noise.scale for part in pure)
         if left < -SLACK * target.epsilon:

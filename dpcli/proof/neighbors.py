@@ -150,7 +150,8 @@ class RowMaker:
         if not self._most_rows:
             return
         # In more cells than limits allow.
-        yield self._unit_of(min(self._most_rows, len(cells)), patterns[:1], cells, 1)
+        for own, each in product((patterns[:1], patterns[-1:]), (1, SEVERAL_ROWS)):
+            yield self._unit_of(min(each * len(cells), MOST_ROWS), own, cells, each)
         for first in (0, total):
             yield self._unit_of(total, patterns, cells, in_cell, first)
         for cell in different:
@@ -204,9 +205,11 @@ class RowMaker:
             # Groups that are published half of the time: those of a unit, and one more.
             groups = max(1, min(self._limits[2] + 1, FREE_TEXTS, MOST_COMMON // rule.threshold))
             yield self.private_rows(groups, min(rule.threshold, MOST_COMMON))
-        if not (self._query.chooses or self._query.minimizes):
-            return
         cells, patterns = self.some_cells(8), self.patterns()
+        if not (self._query.chooses or self._query.minimizes):
+            # Those in the same groups must not matter.
+            yield tuple(self.row(*own) for own in product((patterns[0], patterns[-1]), cells[:3]))
+            return
         every = [self.row(pattern, cell) for pattern in patterns[:3] for cell in cells]
         between = self.row(patterns[0], cells[len(cells) // 2])
         for low, high in product(COUNTS, repeat=2):

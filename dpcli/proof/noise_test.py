@@ -21,7 +21,7 @@ MOST_TESTS, MOST_PAIRS = 400, 96
 FALSE_ALARM = 1e-9 / (2 * MOST_TESTS * MOST_PAIRS)
 """Probability of a false alarm in one of the two sides of a test."""
 
-SHARES = (0.5, 0.25, 0.05, 0.005)
+SHARES = (0.5, 0.25, 0.05, 0.005, 1.5e-4)
 """About the probabilities of the tails that are tested, on both sides."""
 
 MOST_NUMBERS = 48

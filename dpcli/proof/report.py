@@ -22,10 +22,10 @@ TITLE = "what neighbors change and reveal, and what is claimed"
 
 CAPTION = (
     "change: the share of the stated sensitivity by which neighbors changed exact answers, of "
-    "several answers the least; shown: a lower bound from draws of all answers of the entry. It "
-    "falls short of a claim that is small for the number of draws, or that no neighbors of this "
-    "spec reach; 'no bound' says nothing of the privacy of an entry, only that there were too few "
-    "draws. mu is of Gaussian noise: how far apart two normal distributions are"
+    "several the least; shown: a lower bound from draws of all answers of the entry. It falls "
+    "short of a claim that is small for the number of draws, or that no neighbors of this spec "
+    "reach; 'no bound' means too few draws. mu is of Gaussian noise: how far apart two normal "
+    "distributions are"
 )
 
 MOST_ALIKE = 3
@@ -74,7 +74,7 @@ def _drawn(bound: Bound) -> Facts:
         "claimed": _number(bound.claim.value),
         "delta": _number(bound.claim.delta),
         "bound": _number(bound.shown),
-        "share": _number(bound.share),
+        "share": _number(bound.shown / bound.claim.value if bound.claim.value else 0.0),
         "draws": bound.draws,
     }
 
@@ -92,7 +92,7 @@ def audit_table(found: Audit) -> list[dict[str, str]]:
             "claim": str(entry.bound.claim) if entry.bound else "",
             "shown": str(entry.bound) if entry.bound else "",
             "draws": f"{entry.bound.draws:,}" if entry.bound else "",
-            "result": "above" if entry.faults else "as claimed",
+            "result": "above" if entry.faults else "no fault seen",
         }
         for entry in found.entries
     ]
@@ -107,9 +107,9 @@ def sentence(found: Audit) -> str:
     measured = [entry.reached for entry in found.entries if entry.reached is not None]
     full = sum(share >= 1 for share in measured)
     return (
-        f"Nothing is above its claim. Among {found.datasets:,} datasets, neighbors reached the "
-        f"stated sensitivities of {full:,} of {len(measured):,} entries in full, and none was "
-        "exceeded. Each bound from draws holds with a probability of 1 - 1e-6, that of all entries "
+        f"Nothing above its claim was seen. Among {found.datasets:,} datasets, neighbors reached "
+        f"the stated sensitivities of {full:,} of {len(measured):,} entries in full, and exceeded "
+        "none. Each bound from draws holds with a probability of 1 - 1e-6, that of all entries "
         f"together.{cut}"
     )
 

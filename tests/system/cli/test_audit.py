@@ -24,8 +24,8 @@ def test_it_prints_a_table_and_a_sentence(dpcli: Command, tmp_path: Path) -> Non
     done = dpcli("audit", MINIMAL, *FEW, "--seed", 7)
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith(f"{HEADING}\ntown-minimal: seed 7\n")
-    assert "as claimed" in done.out
-    assert "Nothing is above its claim." in done.out
+    assert "no fault seen" in done.out
+    assert "Nothing above its claim was seen." in done.out
     assert list(tmp_path.iterdir()) == before
 
 
