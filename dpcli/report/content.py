@@ -25,7 +25,7 @@ FLOAT_DIGITS = 15
 MAX_EXPONENT = 1000
 """No number of a report is as large or as small as ten to this power."""
 
-SLICE = 1 << 14
+SLICE = 1 << 12
 """Numbers that are written or read at a time, to bound the memory."""
 
 OWN_KEY = "content_sha256"
