@@ -64,9 +64,9 @@ class Table:
         texts = [text for text in self.frame.iter_columns() if text.name not in harmless]
         # The name of a key may be a pattern of names to polars.
         odd = [text.name for text in texts if text.alias("text").str.contains(_FORMULA).any()]
-        self.frame.with_columns(map(_harmless_text, odd)).with_columns(
-            _blank_as_null()
-        ).write_csv(written, include_header=False)
+        self.frame.with_columns(map(_harmless_text, odd)).with_columns(_blank_as_null()).write_csv(
+            written, include_header=False
+        )
         return written.getvalue()
 
     def parquet(self, stated: Mapping[str, str]) -> bytes:
