@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 from dpcli.data.polars_text import pl
@@ -24,7 +25,7 @@ FLOAT_DIGITS = 15
 MAX_EXPONENT = 1000
 """No number of a report is as large or as small as ten to this power."""
 
-SLICE = 1 << 14
+SLICE = 1 << 12
 """Numbers that are written or read at a time, to bound the memory."""
 
 OWN_KEY = "content_sha256"
@@ -73,22 +74,6 @@ def canonical(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def content_digest(stated: str, numbers: Iterable[Sequence[NumberTable]]) -> str:
-    """The digest of what a report states, as canonical JSON, and of its numbers.
-
-    `CELLS_PLACE` stands in the JSON for the numbers of each statistic.
-    """
-    first, *others = canonical(parsed_json(stated)).split(canonical(CELLS_PLACE))
-    digest = hashlib.sha256(first.encode())
-    for named, following in zip(numbers, others, strict=True):
-        before = "["
-        for lines in _lines(named):
-            digest.update(f"{before}{lines}".encode())
-            before = ","
-        digest.update(f"{'[]' if before == '[' else ']'}{following}".encode())
-    return digest.hexdigest()
-
-
 def content_of(report: bytes) -> str:
     """The digest of the content of a JSON report, its own digest included.
 
@@ -97,38 +82,76 @@ def content_of(report: bytes) -> str:
     return hashlib.sha256(canonical(parsed_json(report)).encode()).hexdigest()
 
 
-def _lines(named: Sequence[NumberTable]) -> Iterator[str]:
-    """The canonical JSON of the numbers of a statistic, many at a time."""
+def numbers_json(named: Sequence[NumberTable]) -> Iterator[tuple[str, str]]:
+    """The JSON of the numbers of a statistic, many at a time: as in reports, and canonical."""
+    none, between = ("[\n        ", "["), (BETWEEN, ",")
+    before = none
     for numbers in named:
+        rewritten = _rewritten(numbers)
         for part in numbers.frame.iter_slices(SLICE):
             if len(part):
-                line = json_line(numbers, part, is_canonical=True)
-                yield part.select(line.str.join(",")).item()
+                usual, hashed = _lines(numbers, part, rewritten)
+                yield before[0] + usual, before[1] + hashed
+                before = between
+    yield ("[]", "[]") if before is none else (LAST.decode(), "]")
 
 
-def json_line(numbers: NumberTable, part: pl.DataFrame, *, is_canonical: bool) -> pl.Expr:
-    """The JSON of each number of a part of the table: as in reports, or canonical."""
-    labels = [(key, f"key{index}") for index, key in enumerate(numbers.keys)]
-    named = [
-        pl.col(column).alias(key) for key, column in (sorted(labels) if is_canonical else labels)
-    ]
+def _rewritten(numbers: NumberTable) -> set[str]:
+    """The columns in which a number may not yet be canonical."""
+    text = pl.col([column.name for column in JSON_COLUMNS if column in numbers.columns])
+    is_odd = text.str.contains(".", literal=True) | (text.str.len_bytes() > FLOAT_DIGITS)
+    found = numbers.frame.select(is_odd.any())
+    return {name for name in found.columns if found[name].item()}
+
+
+def _lines(numbers: NumberTable, part: pl.DataFrame, rewritten: Container[str]) -> tuple[str, str]:
+    """The JSON of each number of a part of the table: as in reports, and canonical."""
+    columns = [column for column in JSON_COLUMNS if column in numbers.columns]
+    sparse = {column.name for column in columns if column.is_sparse}
     item = pl.struct(item=pl.when(pl.col("item") != "").then("item")).struct.json_encode()
-    values = {key: pl.lit("true") for ending, key in MARKS.items() if numbers.ending == ending}
-    values["keys"] = pl.struct(named).struct.json_encode() if named else pl.lit("{}")
-    values["item"] = item.str.strip_prefix('{"item":').str.strip_suffix("}")
-    for column in JSON_COLUMNS:
-        if column not in numbers.columns:
-            continue
-        text = pl.col(column.name)
-        if not column.is_number or (numbers.dates and column.in_unit):
-            shown = pl.format('"{}"', text)
-        else:
-            shown = _canonical_numbers(part[column.name]) if is_canonical else text
+    usual = {key: pl.lit("true") for ending, key in MARKS.items() if numbers.ending == ending}
+    usual["keys"] = _keys(enumerate(numbers.keys))
+    usual["item"] = item.str.strip_prefix('{"item":').str.strip_suffix("}")
+    hashed = dict[str, pl.Expr]()
+    if list(numbers.keys) != sorted(numbers.keys):
+        hashed["keys"] = _keys(sorted(enumerate(numbers.keys), key=itemgetter(1)))
+    for column in columns:
+        text, is_blank = pl.col(column.name), pl.col(column.name) == ""
         blank = pl.lit(None, pl.String) if column.is_sparse else pl.lit("null")
-        values[column.name] = pl.when(text == "").then(blank).otherwise(shown)
-    order = sorted(values) if is_canonical else values
-    parts = (pl.format(f',"{key}":{{}}', values[key]) for key in order)
-    return pl.format("{{{}}}", pl.concat_str(parts, ignore_nulls=True).str.slice(1))
+        if not column.is_number or (numbers.dates and column.in_unit):
+            text = pl.format('"{}"', text)
+        elif column.name in rewritten:
+            plain = _canonical_numbers(part[column.name])
+            hashed[column.name] = pl.when(is_blank).then(blank).otherwise(plain)
+        usual[column.name] = pl.when(is_blank).then(blank).otherwise(text)
+    # What both have in common is made once.
+    texts = part.select(**usual, **{f"{key} hashed": text for key, text in hashed.items()})
+    found = {key: pl.col(f"{key} hashed" if key in hashed else key) for key in sorted(usual)}
+    lines = _line({key: pl.col(key) for key in usual}, sparse), _line(found, sparse)
+    first, second = texts.select(
+        usual=lines[0].str.join(BETWEEN), hashed=lines[1].str.join(",")
+    ).row(0)
+    return first, second
+
+
+def _keys(named: Iterable[tuple[int, str]]) -> pl.Expr:
+    """The JSON of the group of a number, from the positions and names of its keys."""
+    keys = [pl.col(f"key{index}").alias(name) for index, name in named]
+    return pl.struct(keys).struct.json_encode() if keys else pl.lit("{}")
+
+
+def _line(texts: Mapping[str, pl.Expr], sparse: Container[str]) -> pl.Expr:
+    """A JSON object of these texts by key, without those of `sparse` keys that are null."""
+    parts, comma = [pl.lit("{")], False
+    for key, text in texts.items():
+        name = f'"{key}":'
+        if key in sparse:
+            # The comma stands on the side of a key that is never absent.
+            parts.append(pl.format(f",{name}{{}}" if comma else f"{name}{{}},", text))
+        else:
+            parts += [pl.lit(f",{name}" if comma else name), text]
+            comma = True
+    return pl.concat_str(*parts, pl.lit("}"), ignore_nulls=True)
 
 
 def _canonical_numbers(texts: pl.Series) -> pl.Expr:

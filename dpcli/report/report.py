@@ -5,11 +5,13 @@ All other outputs are made from it alone, so a stored report is enough to make t
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpcli.data.polars_text import pl
@@ -25,14 +27,13 @@ from dpcli.numeric.exact import exact_or_up
 from dpcli.problems.errors import LedgerError
 from dpcli.problems.light_dataclasses import dataclass
 from dpcli.report.content import (
-    BETWEEN,
     FIRST,
     LAST,
     MARKS,
     OWN_KEY,
     SLICE,
-    content_digest,
-    json_line,
+    canonical,
+    numbers_json,
     usual_form,
 )
 from dpcli.report.numbers import DATE_UNIT, JSON_COLUMNS, NumberTable, published_numbers
@@ -82,16 +83,19 @@ class Report:
         numbers: Sequence[tuple[NumberTable, ...]] = (),
     ) -> Self:
         """The report of these facts; `numbers` are published, in the order of statistics."""
-        text, content = json_text(with_value(stated, OWN_KEY, None)), io.BytesIO()
+        text = json_text(with_value(stated, OWN_KEY, None))
+        (first, *others), content = text.split(_PLACE), io.BytesIO()
+        start, *following = canonical(parsed_json(text)).split(canonical(CELLS_PLACE))
+        digest = hashlib.sha256(start.encode())
+        content.write(first.encode())
+        for named, after, hashed_after in zip(numbers, others, following, strict=True):
+            for usual, hashed in chain(numbers_json(named), [(after, hashed_after)]):
+                content.write(usual.encode())
+                digest.update(hashed.encode())
         if getattr(stated, "report_version", None) == REPORT_VERSION:
-            digest = content_digest(text, numbers)
-            stated = with_value(stated, OWN_KEY, digest)
-            text = f'{text.removesuffix(END)},\n  "{OWN_KEY}": "{digest}"{END}'
-        *before, last = text.split(_PLACE)
-        for part, named in zip(before, numbers, strict=True):
-            content.write(part.encode())
-            _write(named, content)
-        content.write(last.encode())
+            stated = with_value(stated, OWN_KEY, digest.hexdigest())
+            content.seek(-len(END), io.SEEK_CUR)
+            content.write(f',\n  "{OWN_KEY}": "{digest.hexdigest()}"{END}'.encode())
         return cls(content.getvalue(), stated, _with_facts(stated, numbers))
 
     @classmethod
@@ -235,22 +239,6 @@ def _replace_block(statistic: dict[str, Any]) -> int:
     if not isinstance(index, str):
         raise KeyError("cells")
     return int(index)
-
-
-def _write(named: Sequence[NumberTable], content: io.BytesIO) -> None:
-    if not any(numbers.frame.height for numbers in named):
-        content.write(b"[]")
-        return
-    content.write(b"[\n        ")
-    for numbers in named:
-        for part in numbers.frame.iter_slices(SLICE):
-            part.select(json_line(numbers, part, is_canonical=False)).write_csv(
-                content, include_header=False, quote_style="never", line_terminator=BETWEEN
-            )
-    # No comma after the last one.
-    content.seek(-len(BETWEEN), io.SEEK_CUR)
-    content.truncate()
-    content.write(b"\n      ]")
 
 
 def _numbers(

@@ -61,10 +61,12 @@ class Table:
         written = io.BytesIO(csv_text([self.frame.columns]))
         written.seek(0, io.SEEK_END)
         harmless = self.numbers | self.dates
-        texts = [name for name in self.frame.columns if name not in harmless]
-        self.frame.with_columns(map(_harmless_text, texts)).with_columns(
-            _blank_as_null()
-        ).write_csv(written, include_header=False)
+        texts = [text for text in self.frame.iter_columns() if text.name not in harmless]
+        # The name of a key may be a pattern of names to polars.
+        odd = [text.name for text in texts if text.alias("text").str.contains(_FORMULA).any()]
+        self.frame.with_columns(map(_harmless_text, odd)).with_columns(_blank_as_null()).write_csv(
+            written, include_header=False
+        )
         return written.getvalue()
 
     def parquet(self, stated: Mapping[str, str]) -> bytes:

@@ -22,10 +22,15 @@ def error(share: float) -> float:
     return DEVIATIONS * sqrt(share * (1 - share) / CHECKS)
 
 
+def marks_of(at: int) -> list[pytest.MarkDecorator]:
+    """A fifth of the settings is for default tests, two fifths each for extended and slow ones."""
+    return [[], [pytest.mark.extended], [pytest.mark.slow]][(at % 5 + 1) // 2]
+
+
 @pytest.mark.parametrize(
     "setting",
     [
-        pytest.param(setting, id=setting.name, marks=[pytest.mark.extended] if at % 5 else [])
+        pytest.param(setting, id=setting.name, marks=marks_of(at))
         for at, setting in enumerate(EVERY)
     ],
 )

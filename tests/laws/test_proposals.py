@@ -19,7 +19,7 @@ from dpcli.engine.check_cells import Remedy, find_remedy
 from dpcli.problems.errors import SpecError
 from dpcli.problems.reference import usual_cells
 from dpcli.specification.load import parse_spec
-from tests.support.rules import for_each
+from tests.support.rules import also_slow, for_each
 from tests.support.written_columns import (
     UNKNOWN,
     Meaning,
@@ -115,17 +115,10 @@ def faults(written: WrittenColumn) -> list[str]:
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize(
-    ("seed", "size"),
-    [
-        ("sample", 200),
-        pytest.param("all", 500, marks=pytest.mark.extended),
-        pytest.param("all", 2000, marks=pytest.mark.slow),
-    ],
-)
-def test_a_certain_proposal_reads_every_cell_as_what_it_means(seed: str, size: int) -> None:
+@pytest.mark.parametrize("size", also_slow(500, 2000))
+def test_a_certain_proposal_reads_every_cell_as_what_it_means(size: int) -> None:
     """Any other proposal says to look at the file."""
-    found = [fault for column in written_columns(seed, size) for fault in faults(column)]
+    found = [fault for column in written_columns("all", size) for fault in faults(column)]
     assert found == []
 
 

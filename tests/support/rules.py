@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from itertools import combinations
 from typing import Concatenate, ParamSpec, TypeVar
 
 import pytest
@@ -56,6 +57,22 @@ def mostly_extended(items: Iterable[T], *default: T, unpack: bool = False) -> li
         )
         for item in items
     ]
+    assert len(params) > len(default), "nothing is extended"
+    return params
+
+
+def in_pairs(items: Iterable[tuple[object, ...]], *default: tuple[object, ...]) -> list[object]:
+    """Values of several parameters: the `default` ones, extended ones, and slow ones.
+
+    Enough are not slow that any two values of two parameters occur together, if they do in `items`.
+    """
+    seen = {pair for item in default for pair in combinations(enumerate(item), 2)}
+    params: list[object] = []
+    for item in items:
+        pairs = {*combinations(enumerate(item), 2)}
+        rest = pytest.mark.slow if pairs <= seen else EXTENDED
+        params.append(pytest.param(*item, marks=[] if item in default else [rest]))
+        seen |= pairs
     assert len(params) > len(default), "nothing is extended"
     return params
 

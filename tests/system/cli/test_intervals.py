@@ -151,7 +151,7 @@ def require_stated(shares: dict[str, float], releases: int) -> None:
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("releases", mostly_extended(MIN_COVERAGE, 80))
+@pytest.mark.parametrize("releases", [RELEASES])
 def test_intervals_have_their_stated_coverage(
     releases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

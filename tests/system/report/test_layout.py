@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.support.browser import BROWSER, POLICY, ends, faults, violations
 from tests.support.reports import SAMPLES, make_reports
+from tests.support.shared import made_once
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
 
@@ -26,12 +28,14 @@ OTHERS = tuple(path.stem for path in SAMPLES if path.stem not in LOOKED_AT)
         pytest.param(OTHERS, marks=pytest.mark.slow, id="others"),
     ],
 )
-def test_elements_do_not_overlap_and_are_visible(names: Sequence[str], tmp_path: Path) -> None:
+def test_elements_do_not_overlap_and_are_visible(
+    names: Sequence[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """On a light phone and a dark desktop every text is readable and no drawing is empty.
 
     The contrast of text is 4.5 at least, after WCAG 2.2.
     """
-    pages = pages_of(names, tmp_path)
+    pages = pages_of(names, tmp_path_factory)
 
     looks: list[tuple[int, Literal["light", "dark"]]] = [(390, "light"), (1280, "dark")]
     for width, scheme in looks:
@@ -39,12 +43,14 @@ def test_elements_do_not_overlap_and_are_visible(names: Sequence[str], tmp_path:
         assert dict(zip(pages, found, strict=True)) == {name: [] for name in names}, scheme
 
 
-def pages_of(names: Sequence[str], folder: Path) -> dict[str, str]:
-    """The pages of reports of sample specs, by name."""
-    specs = {path.stem: path for path in SAMPLES}
-    for name in names:
-        (folder / name).mkdir()
-    return {name: make_reports(specs[name], folder / name).text(".html") for name in names}
+def pages_of(names: Sequence[str], factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The pages of reports of sample specs, by name; each is released once for all tests."""
+    made = {
+        path.stem: made_once(factory, path.stem, partial(make_reports, path))
+        for path in SAMPLES
+        if path.stem in names
+    }
+    return {name: (made[name] / "report.html").read_text(encoding="utf-8") for name in names}
 
 
 def rules_of_axe() -> str:
@@ -60,9 +66,9 @@ def rules_of_axe() -> str:
         pytest.param((*LOOKED_AT[4:], *OTHERS), marks=pytest.mark.slow, id="others"),
     ],
 )
-def test_axe_finds_nothing(names: Sequence[str], tmp_path: Path) -> None:
+def test_axe_finds_nothing(names: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Pages keep the rules of axe for screen readers, as they are on a desk and on a phone."""
-    pages = pages_of(names, tmp_path)
+    pages = pages_of(names, tmp_path_factory)
 
     for width in (1280, 390):
         found = violations(*((page, width) for page in pages.values()), rules=rules_of_axe())
@@ -79,9 +85,9 @@ def test_axe_reports_a_fault() -> None:
 
 
 @pytest.mark.extended
-def test_the_layout_has_no_faults_at_other_sizes(tmp_path: Path) -> None:
+def test_the_layout_has_no_faults_at_other_sizes(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A report has no faults on narrow phones, on a tablet and on a desktop."""
-    (town,) = pages_of(["town"], tmp_path).values()
+    (town,) = pages_of(["town"], tmp_path_factory).values()
 
     assert faults(*((town, width) for width in (360, 660, 1280))) == [[], [], []]
     assert faults((town, 320), (town, 820), scheme="dark") == [[], []]
@@ -122,9 +128,9 @@ QUESTIONS = {
 
 
 @pytest.mark.extended
-def test_the_first_screen_answers_five_questions(tmp_path: Path) -> None:
+def test_the_first_screen_answers_five_questions(tmp_path_factory: pytest.TempPathFactory) -> None:
     """On a screen of 1280 by 800 every answer is visible without scrolling."""
-    pages = pages_of(["town", "town-people", "open-data", "local-survey"], tmp_path)
+    pages = pages_of(["town", "town-people", "open-data", "local-survey"], tmp_path_factory)
     looks = [(page, 1280) for page in pages.values()]
 
     for name, bottoms in zip(pages, ends(*looks, places=list(QUESTIONS.values())), strict=True):

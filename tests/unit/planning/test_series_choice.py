@@ -13,7 +13,7 @@ from dpcli.ledger.chain import to_events_json
 from dpcli.planning.plan import PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
-from tests.support.rules import mostly_extended
+from tests.support.rules import in_pairs
 
 SPEC = """
 dpcli: 1
@@ -71,7 +71,7 @@ def error_at(loss: float, kind: str, *setting: str | int) -> float:
 
 @pytest.mark.parametrize(
     ("account", "cells", "window", "shown"),
-    mostly_extended(SETTINGS, ("zcdp", 1, 7, SHOWN[1]), ("zcdp rho", 2, 1, SHOWN[0]), unpack=True),
+    in_pairs(SETTINGS, ("zcdp", 1, 7, SHOWN[1]), ("zcdp rho", 2, 1, SHOWN[0])),
 )
 def test_plans_take_the_better_design_at_equal_loss_of_a_window(
     account: str, cells: int, window: int, shown: str

@@ -143,8 +143,18 @@ def test_exact_answers_end_with_their_time_and_say_so() -> None:
     assert all(attack.pairs.values())
 
 
+OTHERS = {"health", "minimal", "police", "rates", "school", "shops", "town", "welfare"}
+"""Specs of which each statistic, with its query, its noise and its unit, is in another one too."""
+
+
 @pytest.mark.extended
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in OTHERS else [])
+        for path in SPECS
+    ],
+)
 def test_shipped_specs_raise_no_alarm(path: Path) -> None:
     """With few draws; `python -m tests.evidence` has figures of many."""
     spec = read_spec_file(path)

@@ -106,13 +106,13 @@ def on_spark(
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("start", batches(1000, 10, 0, 10))
+@pytest.mark.parametrize("start", batches(1000, 5, 0, 5))
 def test_odd_files_give_the_integers_of_the_local_engine(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For all damaged cells and lines, and all places where Spark cuts a file."""
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 10):
+    for seed in range(start, start + 5):
         data, columns, generated = generate(seed)
         path.write_bytes(data)
         cut(monkeypatch, len(data))
@@ -134,7 +134,7 @@ class ByContent(Tasks):
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("start", batches(400, 10, 0, 10))
+@pytest.mark.parametrize("start", batches(400, 5, 0, 5))
 def test_users_keep_the_rows_that_the_local_engine_keeps(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +142,7 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
     monkeypatch.setattr(runner, "Tasks", ByContent)
     prioritize_by_content(monkeypatch)
     path = tmp_path / "data.csv"
-    for seed in range(start, start + 10):
+    for seed in range(start, start + 5):
         data, unit, queries = users.generate(seed)
         columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
         path.write_bytes(data)

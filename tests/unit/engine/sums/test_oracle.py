@@ -34,7 +34,7 @@ PER_TEST = 25
 BY_CELLS = [LinearQuery(by=(Axis(PrivatePartitionColumn("a")), Axis(PrivatePartitionColumn("b"))))]
 
 
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 25))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
     """For all damaged cells and lines, engine and oracle agree to the integer."""
     for seed in range(start, start + PER_TEST):
@@ -44,7 +44,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("start", batches(FILES, 5, 5, 15))
+@pytest.mark.parametrize("start", batches(FILES, 5, 5, 10))
 def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,7 +57,7 @@ def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 25))
 def test_quoted_cells_that_are_too_long_are_missing(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,7 +103,7 @@ def test_a_smaller_limit_uses_a_part_of_the_rows_of_a_larger_one(tmp_path: Path)
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 25))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
     """With the row as unit, engine and oracle agree on these queries, too."""
     for seed in range(start, start + PER_TEST):
@@ -158,7 +158,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 50))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 25, 25))
 def test_users_whose_hashes_are_equal_stay_apart(
     start: int, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

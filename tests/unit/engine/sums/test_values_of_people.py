@@ -214,7 +214,7 @@ def queries_of_people(
 
 
 @pytest.mark.parametrize("hurried", mostly_extended([False, True], True))
-@pytest.mark.parametrize("start", batches(FILES, 5, 10, 20))
+@pytest.mark.parametrize("start", batches(FILES, 5, 10, 15))
 def test_every_kind_of_value_follows_the_written_rules(
     start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,7 +239,7 @@ def asked_of(seed: int) -> tuple[bytes, list[Query], list[Unit]]:
     return data, [query for query, _ in asked], [limits.of(unit) for _, limits in asked]
 
 
-@pytest.mark.parametrize("start", batches(FILES, 4, 4, 8))
+@pytest.mark.parametrize("start", batches(FILES, 4, 4, 4))
 def test_values_of_people_with_rows_in_several_parts_are_those_of_one_file(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +270,7 @@ def test_every_kind_is_tried() -> None:
     assert tried == set(PERSON_VALUES)
 
 
-@pytest.mark.parametrize("start", batches(FILES, 10, 10, 20))
+@pytest.mark.parametrize("start", batches(FILES, 10, 10, 10))
 def test_no_value_lies_outside_of_what_is_possible(start: int, tmp_path: Path) -> None:
     """Bins, conditions and the quality check rely on the ranges that follow from the columns."""
     path, asked = tmp_path / "data.csv", 0

@@ -16,7 +16,7 @@ from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_central_spec, read_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import answers_about, read_people
-from tests.support.rules import mostly_extended
+from tests.support.rules import in_pairs
 from tests.support.surveys import held, planned_statistic, released
 
 SPEC = """
@@ -108,11 +108,10 @@ SIZES, EPSILONS = (30, 300, 30_000), (Fraction(1, 5), 1, 3)
 
 @pytest.mark.parametrize(
     ("fields", "relation", "size", "epsilon"),
-    mostly_extended(
+    in_pairs(
         product((CRUDE, STANDARDIZED), RELATIONS, SIZES, EPSILONS),
         *[(CRUDE, RELATIONS[at], SIZES[at], 1) for at in range(3)],
         *[(STANDARDIZED, RELATIONS[at], SIZES[at], EPSILONS[at]) for at in range(3)],
-        unpack=True,
     ),
 )
 def test_intervals_hold(

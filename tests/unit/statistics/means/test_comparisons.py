@@ -15,7 +15,7 @@ from dpcli.planning.plan import PlannedStatistic
 from dpcli.problems.errors import SpecError
 from dpcli.specification.load import parse_spec
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
-from tests.support.rules import EXTENDED, mostly_extended
+from tests.support.rules import EXTENDED, in_pairs
 from tests.support.surveys import CONFIDENCE, by_item, planned_statistic, with_noise
 
 SPEC = """
@@ -113,12 +113,11 @@ SIZES, EPSILONS = (30, 300, 30_000), (Fraction(1, 10), 1, 5)
 
 @pytest.mark.parametrize(
     ("of", "relation", "size", "epsilon"),
-    mostly_extended(
+    in_pairs(
         product(OF, RELATIONS, SIZES, EPSILONS),
         *[(of, RELATIONS[at % 3], SIZES[at % 3], 1) for at, of in enumerate(OF)],
         *[(of, RELATIONS[at % 3], 300, EPSILONS[at % 2]) for at, of in enumerate(OF)],
         ("mean", RELATIONS[3], 300, 1),
-        unpack=True,
     ),
 )
 def test_intervals_cover_numbers_differences_and_ratios(
@@ -241,9 +240,7 @@ SHARING = (("add-remove", "fm"), ("add-remove", "fmx"), ("change-one", "fmx"))
 
 @pytest.mark.parametrize(
     ("sharing", "size", "epsilon"),
-    mostly_extended(
-        product(SHARING, SIZES, EPSILONS), (SHARING[0], 300, 1), (SHARING[2], 30, 1), unpack=True
-    ),
+    in_pairs(product(SHARING, SIZES, EPSILONS), (SHARING[0], 300, 1), (SHARING[2], 30, 1)),
 )
 def test_counts_of_people_in_many_groups_share_noise(
     sharing: tuple[str, str], size: int, epsilon: Fraction | int

@@ -22,7 +22,7 @@ from dpcli.statistics.design import WeightedQuery
 from dpcli.statistics.estimates import HAS_INTERVAL, Estimates
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
-from tests.support.rules import mostly_extended
+from tests.support.rules import in_pairs, mostly_extended
 from tests.support.surveys import (
     CONFIDENCE,
     assert_covers,
@@ -206,12 +206,11 @@ CASES = tuple(product(("mean", "proportion"), RELATIONS, SIZES, EPSILONS))
 
 @pytest.mark.parametrize(
     ("of", "relation", "size", "epsilon"),
-    mostly_extended(
+    in_pairs(
         # With as few rows and as much noise, limits of what is possible cut most intervals.
         [case for case in CASES if case[2] * case[3] > 30],
         *[("mean", RELATIONS[at], 300, EPSILONS[at % 2 + 1]) for at in range(4)],
         *[("proportion", RELATIONS[at], 30_000, EPSILONS[at % 2]) for at in range(4)],
-        unpack=True,
     ),
 )
 def test_intervals_hold_as_often_as_those_of_whole_numbers(

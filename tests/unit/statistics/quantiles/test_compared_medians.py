@@ -12,7 +12,7 @@ from dpcli.numeric.arrays import Array, Floats, integer_array
 from dpcli.statistics.estimates import HAS_INTERVAL
 from dpcli.statistics.quantiles.compared_medians import ComparedMedians
 from tests.support.quantile_coverage import Setting
-from tests.support.rules import mostly_extended
+from tests.support.rules import in_pairs
 from tests.support.surveys import CONFIDENCE, by_item, planned_statistic, with_noise
 
 RUNS = 200
@@ -103,12 +103,11 @@ def counted(leaves: Array, size: int) -> Array:
 @pytest.mark.usefixtures("stream")
 @pytest.mark.parametrize(
     ("shape", "rows", "relation", "epsilon"),
-    mostly_extended(
+    in_pairs(
         product(SHAPES, (30, 300, 30_000), RELATIONS, (0.1, 1, 5)),
         *[(shape, 300, RELATIONS[at % 3], 1) for at, shape in enumerate(SHAPES)],
         ("even", 30_000, RELATIONS[1], 0.1),
         ("even", 30, RELATIONS[3], 5),
-        unpack=True,
     ),
 )
 def test_intervals_cover_medians_differences_and_ratios(

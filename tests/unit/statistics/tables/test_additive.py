@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
 
 import numpy as np
@@ -21,7 +21,7 @@ from dpcli.statistics.tables.additive import additive_counts
 from dpcli.statistics.tables.agreement import MeasuredTable
 from dpcli.statistics.tables.effects import scaled_effect
 from dpcli.statistics.tables.shares import Ways, wanted_tables
-from tests.support.rules import also_slow
+from tests.support.rules import also_slow, mostly_extended
 from tests.support.streams import Stream
 from tests.support.surveys import CONFIDENCE
 from tests.unit.statistics.tables.test_marginals import planned, table
@@ -125,8 +125,12 @@ def test_numbers_of_any_size_add_up(ways: Ways) -> None:
             assert found.min() >= 0 and all(one == total for one in sums)
 
 
-@pytest.mark.parametrize("ways", [(2,), (3,)])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("ways", "loss"),
+    mostly_extended(
+        product([(2,), (3,)], LOSSES), ((2,), LOSSES[0]), ((3,), LOSSES[1]), unpack=True
+    ),
+)
 @pytest.mark.parametrize("runs", also_slow(10, 100))
 def test_tables_without_negative_numbers_have_unbiased_totals_and_smaller_errors(
     ways: Ways, loss: str, runs: int, stream: Stream

@@ -15,7 +15,7 @@ from dpcli.planning.results import NoisyStatistic
 from dpcli.releasing.steps import estimate_statistic
 from dpcli.statistics.estimates import NONNEGATIVE, Estimates
 from dpcli.statistics.tables.percent import COLUMN, ROW, TOTAL
-from tests.support.rules import mostly_extended
+from tests.support.rules import in_pairs
 from tests.support.surveys import CONFIDENCE, held, planned_statistic, with_noise
 
 SPEC = """
@@ -112,11 +112,10 @@ SIZES, EPSILONS = (30, 300, 30_000), (Fraction(1, 5), 1, 3)
 
 @pytest.mark.parametrize(
     ("form", "relation", "size", "epsilon"),
-    mostly_extended(
+    in_pairs(
         product(FORMS, RELATIONS, SIZES, EPSILONS),
         *[(form, RELATIONS[at % 3], SIZES[at % 3], 1) for at, form in enumerate(FORMS)],
         ("total", RELATIONS[1], 30, 1),
-        unpack=True,
     ),
 )
 @pytest.mark.parametrize("fill", [False, True], ids=["", "each row"])
