@@ -74,8 +74,8 @@ class Most(NamedTuple):
 
 
 LIMITS = {
-    "town": Most(4, 650, 2_500),
-    "dates": Most(4, 700, 2_900),
+    "town": Most(4, 720, 2_550),
+    "dates": Most(4, 720, 2_950),
     "tables": Most(5, 1_200, 3_400),
     "town-people": Most(4, 900, 3_100),
     "161": Most(7, 1_900, 4_000),
