@@ -83,7 +83,10 @@ def content_of(report: bytes) -> str:
 
 
 def numbers_json(named: Sequence[NumberTable]) -> Iterator[tuple[str, str]]:
-    """The JSON of the numbers of a statistic, many at a time: as in reports, and canonical."""
+    """The JSON of the numbers of a statistic: as in reports, and canonical.
+
+    Many numbers at a time.
+    """
     none, between = ("[\n        ", "["), (BETWEEN, ",")
     before = none
     for numbers in named:
@@ -141,7 +144,7 @@ def _keys(named: Iterable[tuple[int, str]]) -> pl.Expr:
 
 
 def _line(texts: Mapping[str, pl.Expr], sparse: Container[str]) -> pl.Expr:
-    """A JSON object of these texts by key, without those of `sparse` keys that are null."""
+    """A JSON object of texts by key; nulls of `sparse` keys are left out."""
     parts, comma = [pl.lit("{")], False
     for key, text in texts.items():
         name = f'"{key}":'
