@@ -515,7 +515,7 @@ class Verifier:
         asked: Json = (self.asked[name] if kind == "entry" else self.spec["quality"] if kind == "quality" else
                        self.declared(part["column"])["bounds"] if "column" in part else
                        self.spec["privacy"]["unit"]["max_rows"])
-        queries, least = part["queries"], asked.get("min_readable")
+        queries, least, where = part["queries"], asked.get("min_readable"), asked.get("where") or {}
         found: Json = {key: asked[key] for key in ("statistic", "column") if isinstance(asked.get(key), str)}
         found |= {key: exact(asked[key]) for key in (*LOSS, "min_rows", "min_people", "k") if key in asked}
         found |= {key: queries[0][key] for key in ("mechanism", "sensitivity")}
@@ -523,6 +523,7 @@ class Verifier:
                                  for key in part.get("min_readable") or []}
         if kind == "entry":
             found["by"] = [one if isinstance(one, str) else one["column"] for one in asked.get("by") or []]
+            self.require(bool(part["where"]) == bool(where), name, "the rows that it is about")
             self.check_groups(name, part, asked)
         if isinstance((part.get("bounds") or [""])[0], Fraction):
             found["bounds"] = self.bounds(part["column"]) or part["bounds"]
@@ -535,10 +536,10 @@ class Verifier:
         joint, disjoint, unit = events[0]["joint"], events[0].get("disjoint"), self.privacy["unit"]
         allowed = {"gaussian", "none"} if joint else KINDS
         if disjoint:
-            self.branches.setdefault(disjoint[0], []).append((disjoint[1], asked.get("where") or {}))
+            self.branches.setdefault(disjoint[0], []).append((disjoint[1], where))
             is_one = unit == "row" or disjoint[0] in self.spec.get("people", {}) or (
                 whole(asked.get("max_rows", unit["max_rows"])) == 1 and asked.get("of") != "people")
-            self.require(is_one, name, "a unit may be in several parts")
+            self.require(is_one and canonical(disjoint[0]) in canonical(where), name, "its part of the rows")
         self.require(joint <= (len(events) > 1) and all(
             event["mechanism"] in allowed and event["joint"] is joint and event.get("disjoint") == disjoint
             for event in events), name, "only Gaussian answers about the same rows are protected together")
@@ -712,7 +713,6 @@ class Verifier:
             of_branch = [[(at, *span) for span in self.allowed(column, where)] for at, where in branches]
             both = product([span for spans in of_branch for span in spans], repeat=2)
             holds = all(at == by or high < least or most < low for (at, low, high), (by, least, most) in both)
-            holds &= all(canonical(column) in canonical(where) for _, where in branches)
             self.require(holds, "total", f"parts of the rows that {column} divides have rows in common")
             self.unchecked |= {} if all(of_branch) else {"total": f"whether rows by {column} are disjoint"}
         for one, part in self.answers:
