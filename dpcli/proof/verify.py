@@ -3,14 +3,11 @@
 
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
 
-This file uses the standard library alone, and shares no code with the program that made the release. From
-the spec in the report it recomputes sensitivities, noise, losses, totals and hashes, and compares each cell
-of the tables. It reads no text, and cannot know what the data were, or what the program did. A consistent
-report of a release that never was is found by `--digest`. Sources: Bun and Steinke 2016; Canonne, Kamath and
-Steinke 2020; Balle and Wang 2018; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022.
+This file shares no code with the program that made the release. From the spec in the report, it recomputes
+sensitivities, noise, losses, totals and hashes, and compares each cell of the tables. It reads no text, and
+cannot know what the data were. Only `--digest` finds a consistent report of what never was. Sources: Bun and
+Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko et al. 2022.
 """
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib
@@ -18,7 +15,6 @@ import io
 import json
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
@@ -31,11 +27,9 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 LIMITS, LOSS = ("max_rows_per_group", "max_rows", "max_groups"), ("epsilon", "delta")
 ZERO, ROUNDED = Fraction(0), Fraction(1, 10**9)  # stated losses are rounded up, by at most this share
-NUMBER = re.compile(r"-?[0-9]{1,4000}(\.[0-9]{1,4000})?")
-WORD = re.compile(r"[-+.]*\w[-+.\w]*")
+NUMBER, WORD = re.compile(r"-?[0-9]{1,4000}(\.[0-9]{1,4000})?"), re.compile(r"[-+.]*\w[-+.\w]*")
 COMMENT = re.compile(r"""(?<![^\s,:\[{])("[^"]*"|'[^']*')|(?<!\S)#.*""")
 EXACT = re.compile(NUMBER.pattern + r"([eE][-+]?[0-9]{1,3})?(/[0-9]{1,4000})?")
-
 # --- JSON by content: the order of keys and the form of numbers do not matter
 def exact(value: Any) -> Fraction:
     """A number, or a text with a decimal or a fraction, exactly."""
@@ -57,8 +51,7 @@ def read_json(data: bytes) -> Any:
                       parse_float=exact, parse_constant=exact)
 def number_text(value: Fraction) -> str:
     """A plain decimal; of more than 15 digits that of the nearest float, as in jq."""
-    with localcontext() as context:
-        context.prec = 10_000
+    with localcontext(prec=10_000):
         decimal = Decimal(value.numerator) / value.denominator
     if len(decimal.as_tuple().digits) > 15 and abs(decimal.adjusted()) < 300:
         decimal = Decimal(repr(float(value)))
@@ -75,7 +68,6 @@ def content_digest(report: Json) -> str:
     """SHA-256 of all but `content_sha256`."""
     text = canonical({key: value for key, value in report.items() if key != "content_sha256"})
     return hashlib.sha256(text.encode()).hexdigest()  # an error, if a character is half of one
-
 # --- Sensitivities: how far neighbors that differ most change an answer
 class Sens(NamedTuple):
     """The most that one unit changes: cells, sum, sum of squares, and one cell."""
@@ -85,10 +77,10 @@ class Sens(NamedTuple):
     squares: int
     linf: int
     @classmethod
-    def read(cls, of: Json) -> Sens:
+    def read(cls, of: Json) -> "Sens":
         """The sensitivity that an event of the ledger records."""
         return cls(*(whole(of[key]) for key in ("l0", "l1", "l2_squared", "linf")))
-    def times(self, *sizes: int) -> Sens:
+    def times(self, *sizes: int) -> "Sens":
         """That of answers which are the same numbers, each times one of these sizes."""
         squares = self.squares * sum(size**2 for size in sizes)
         return Sens(self.l0 * len(sizes), self.l1 * sum(sizes), squares, self.linf * max(sizes))
@@ -130,16 +122,14 @@ class Terms:
         return (min(low, 0), max(high, 0)) if clamp or self.stated.get("skips") else (low, high)
     def placements(self, exchanged: bool) -> Iterator[list[tuple[int, int]]]:
         """The rows that leave and enter each group, or cell of sums, in the worst ways."""
-        # A unit fills groups one after another, or has a row in each. Two units that are exchanged share
-        # as few groups as possible, or all. Of nested sums, each has room for several cells.
+        # A unit fills groups one after another, or has a row in each. Two units share few groups, or all.
         rows, total, groups = self.limits
         cells = (self.cells if self.rule in ("sums", "distinct") else self.groups) or 10**6
         room = [rows] * min(cells, 2 * min(groups, total))
         if self.rule == "nested":
             room = [rows * size for size in self.sizes for _ in range(self.groups or 1)]
         def fill(room: list[int], left: int) -> list[int]:
-            pairs = zip(room, accumulate(room), strict=True)
-            return [min(most, max(left - after + most, 0)) for most, after in pairs]
+            return [*map(lambda most, after: min(most, max(left - after + most, 0)), room, accumulate(room))]
         for most, left in ((room, min(total, rows * groups)), ([1] * len(room), min(total, groups))):
             one, others = fill(most, left), [fill(most[::-1], left)[::-1], fill(most, left)]
             for other in others if exchanged else [[0] * len(one)]:
@@ -153,10 +143,9 @@ class Terms:
             return [(-leave,) * one + (enter,) * other for one, other in ((several, few), (few, several))]
         if self.rule == "signed":
             return [(leave + enter,) * n, (leave + enter,) * (n - 1) + (-leave - enter,)]
-        if self.rule == "divided":  # all of a value may be in one number
-            return [(-leave * self.high, enter * self.high) if n > 1 else (max(leave, enter) * self.high,)]
-        if self.rule == "tables":
-            return [(-leave, enter)]
+        if self.rule in ("divided", "tables"):  # all of a value may be in one number
+            several = n > 1 or self.rule == "tables"
+            return [(-leave * self.high, enter * self.high) if several else (max(leave, enter) * self.high,)]
         if self.rule == "scaled":
             one, other = (of.changes(leave, enter) for of in self.of)
             return [(self.times[0] * x[0], self.times[1] * y[0]) for x in one for y in other]
@@ -184,25 +173,22 @@ class Terms:
         return self.largest(exchanged, lambda change: join([side(1)(change), side(-1)(change)]))
 def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
     """The most that a unit changes; NotImplementedError without such a rule."""
-    ends = {"distinct": (0, 1), "indicators": (0, 1), "signed": (-1, 1), "tables": (0, 1)}
-    low, high = ends.get(t.rule, (t.low, t.high))
+    ends = {"distinct": (0, 1), "indicators": (0, 1), "signed": (-1, 1), "tables": (0, 1),
+            "choices": (t.low, t.high) if t.stated.get("score") == "revenue" else (-1, 1)}
+    low, high = ends.get(t.rule, (t.low, t.high))  # or 1 and 1: a person is in one of several bins
     if t.rule == "choices" and t.stated.get("score") == "rank":
         part, whole_of_it = exact(t.stated["quantile"]).as_integer_ratio()
         size = 1 if t.low == -part and candidates == 2 else 2
         low, high = -size * part, size * (whole_of_it - part)
-    elif t.rule == "choices":
-        low, high = (t.low, t.high) if t.stated.get("score") == "revenue" else (-1, 1)
     elif t.rule == "sums":
         low, high = t.contribution()
     fits = t.rule not in ("nested", "repeated", "vectors") or (t.of[0].low, t.of[0].high) == (t.low, t.high)
     fits &= not t.factors or t.rule in ("sums", "divided", "quadratic", "objective")
     fits &= not t.stated.get("offset") or bool(t.factors)
-    # A person is in one of several bins, whatever their rows are.
     if not fits or ((low, high) != (t.low, t.high) and (low, high, t.low, t.high) != (1, 1, 0, 1)):
         raise ValueError(f"a row adds from {low} to {high}, not from {t.low} to {t.high}")
     if t.rule == "objective" and t.times in ([4, 7], [25, 49]):
-        loss = t.limits[1] * t.times[exchanged]
-        return Sens(1, loss, loss**2, loss)
+        return Sens(1, 1, 1, 1).times(t.limits[1] * t.times[exchanged])
     if t.rule == "divided":  # a value, among all polynomials or between the two points next to it
         wide = [(whole(one["upper"]) - whole(one["lower"])) ** degree if degree else whole(one["upper"])
                 for one, degree in zip(t.factors, t.sizes or [1] * len(t.factors), strict=True)]
@@ -230,12 +216,10 @@ def sensitivity(t: Terms, exchanged: bool, candidates: Any = None) -> Sens:
                  t.largest(exchanged, lambda change: sum(x * x for x in change)),
                  t.largest(exchanged, lambda change: max(map(abs, change)), max))
     return found.times(*[1] * t.counted) if t.rule == "choices" else found
-
 # --- Losses of one answer
 def compute(function: Callable[..., Decimal], *values: Fraction | int) -> Fraction:
     """A function of decimals, with 60 digits."""
-    with localcontext() as context:
-        context.prec, context.Emax, context.Emin = 60, 10**9, -(10**9)
+    with localcontext(prec=60, Emax=10**9, Emin=-(10**9)):
         return Fraction(function(*(Decimal(v.numerator) / v.denominator for v in values)))
 def pure_rho(epsilon: Fraction) -> Fraction:
     """The least rho of every answer with this epsilon: epsilon tanh(epsilon/2)."""
@@ -298,7 +282,6 @@ def gaussian_holds(answers: Sequence[tuple[Fraction, Sens]], epsilon: Fraction, 
         return delta_at("gaussian", float(sigma), one.linf, float(epsilon)) <= float(delta) * (1 + 1e-6)
     found = delta_at("smooth", 1 / math.sqrt(2 * float(rho)), 1.0, float(epsilon)) <= float(delta) * 1.01
     return found or renyi_epsilon(lambda order: order * rho, delta) <= epsilon * (1 + ROUNDED)
-
 # --- Totals
 Pair = tuple[str, Fraction, Fraction]  # that dominates an answer: the kind of noise, its scale and its shift
 class Answer(NamedTuple):
@@ -311,7 +294,7 @@ class Answer(NamedTuple):
     pairs: tuple[Pair, ...] = ()
     @classmethod
     def of(cls, mechanism: str, scale: Fraction, one: Sens, epsilon: Fraction, delta: Fraction,
-           fail: Fraction = ZERO) -> Answer:
+           fail: Fraction = ZERO) -> "Answer":
         """The guarantee of noise that is charged for epsilon and delta."""
         kinds = {"geometric": "laplace", "exponential": "range", "permute_and_flip": "response"}
         kind = kinds.get(mechanism, mechanism)
@@ -323,11 +306,11 @@ class Answer(NamedTuple):
             pairs = (("smooth", compute(Decimal.sqrt, variance), compute(Decimal.sqrt, one.squares)),)
         return cls(epsilon, delta, rho_of(mechanism, scale, one), fail, pairs)
     @classmethod
-    def joined(cls, answers: Sequence[Answer]) -> Answer:
+    def joined(cls, answers: Sequence["Answer"]) -> "Answer":
         """Answers that count as one: the sum of each measure."""
         e, d, rho, fail = (sum((exact(one[at]) for one in answers), ZERO) for at in range(4))
         return cls(e, d, rho, fail, tuple(pair for one in answers for pair in one.pairs))
-GRID = Fraction(2, 1000)  # totals of losses on different grids differ by less, relatively
+GRID, DIGITS = Fraction(2, 1000), 30  # totals of losses on different grids differ by less, relatively
 def total(rule: str, bound: str, answers: Sequence[Answer], delta: Fraction) -> Sequence[Fraction]:
     """Epsilon and delta of all answers; how far a stated epsilon may be off."""
     every, answers = Answer.joined(answers), [one for one in answers if one.epsilon or one.rho]
@@ -337,8 +320,7 @@ def total(rule: str, bound: str, answers: Sequence[Answer], delta: Fraction) -> 
     if rule in ("zcdp", "pld") and bound in ("sum of rhos", "sum of epsilons and rhos"):
         pure = () if bound == "sum of rhos" else [one for one in answers if not one.delta]
         def divergence(order: Fraction) -> Fraction:
-            each = [(one, order * one.rho) for one in answers]
-            return sum((min(one.epsilon, rho) if one in pure else rho for one, rho in each), ZERO)
+            return sum((min([order * one.rho] + [one.epsilon] * (one in pure)) for one in answers), ZERO)
         return renyi_epsilon(divergence, left), delta, Fraction(1, 10**4), ROUNDED
     if rule == "advanced":  # it may state any bound that is above the least epsilon of such losses
         left, wide = 1 - (1 - delta) / math.prod(1 - one.delta for one in answers), Fraction(10**9)
@@ -346,7 +328,6 @@ def total(rule: str, bound: str, answers: Sequence[Answer], delta: Fraction) -> 
     elif (rule, bound) != ("pld", "privacy loss distributions"):
         raise ValueError(f"`{bound}` is no bound of `{rule}`")
     return grid_epsilon(pairs, float(left)), delta, wide, GRID
-DIGITS = 30
 Losses = tuple[int, list[int], float]  # first point of a grid, probabilities, and that of an infinite loss
 def grid_epsilon(pairs: Iterable[Pair], delta: float) -> Fraction:
     """Epsilon of all pairs at delta, by convolving losses on a grid, rounded up."""
@@ -360,9 +341,8 @@ def grid_epsilon(pairs: Iterable[Pair], delta: float) -> Fraction:
         for at, digit in enumerate(f"{times:b}"[::-1]):
             one = convolved(one, one) if at else one
             sum_of = convolved(sum_of, one) if digit == "1" else sum_of
-    (low, masses, above), against = sum_of, 0.0
+    (low, masses, above), against = sum_of, 0.0  # delta at a loss e is above - exp(e) against
     for index in range(len(masses) - 1, -1, -1):
-        # Delta at a loss e is above - exp(e) against, with the masses of all greater losses.
         loss, mass = (low + index) * width, masses[index] / 10**DIGITS
         if loss <= 0 or above - math.exp(loss) * against > delta:
             break
@@ -384,8 +364,7 @@ def convolved(first: Losses, second: Losses) -> Losses:
     """The distribution of the sum of two losses, by one product of integers."""
     (low, one, beyond), (lower, other, more) = first, second
     size = 2 * DIGITS + len(str(min(len(one), len(other)))) + 1
-    with localcontext() as context:
-        context.prec, context.Emax = size * (len(one) + len(other)), 10**12
+    with localcontext(prec=size * (len(one) + len(other)), Emax=10**12):
         packed, also = (Decimal("".join(str(mass).zfill(size) for mass in masses)) for masses in (one, other))
         digits = format(packed * also, "f").zfill(size * (len(one) + len(other) - 1))
     found = [int(digits[at:at + size]) // 10**DIGITS for at in range(0, len(digits), size)]
@@ -393,7 +372,6 @@ def convolved(first: Losses, second: Losses) -> Losses:
     start, end = kept[0], kept[-1] + 1
     beyond = 1 - (1 - beyond) * (1 - more) + 1e-26 * (len(found) - end + start)
     return low + lower + start, found[start:end], beyond
-
 # --- The report
 KINDS = {"laplace": "discrete-laplace", "geometric": "discrete-laplace",
          "gaussian": "discrete-gaussian", "k_norm": "discrete-k-norm", "exponential": "exponential",
@@ -404,27 +382,25 @@ class Verifier:
     def __init__(self) -> None:
         self.checks: list[tuple[str, Callable[..., None], Any]] = []
         self.wrong, self.unchecked = list[str](), dict[str, str]()
-        self.checked, self.intervals, self.entries, self.branches = 0, 0, list[str](), dict[Any, Any]()
+        self.checked, self.intervals, self.entries, self.branches = 0, 0, list[str](), dict[str, Any]()
     def require(self, holds: Any, place: str, why: str) -> None:
         """Count a check; a finding unless it holds."""
         self.checked += 1
         self.wrong += [] if holds else [f"{place}: {why}"]
-    def states(self, place: str, stated: Any, found: Any, wide: Fraction = ROUNDED,
-               less: Fraction = ZERO) -> None:
+    def states(self, at: str, stated: Any, found: Any, up: Fraction = ROUNDED, less: Fraction = ZERO) -> None:
         """What is stated is what follows; a number may be larger by a share."""
         if isinstance(found, dict):
             for key, value in found.items():
-                self.states(f"{place}, {key}", stated.get(key), value, wide, less)
+                self.states(f"{at}, {key}", stated.get(key), value, up, less)
         elif isinstance(found, list) and isinstance(stated, list):
             for one, other in zip(stated, found, strict=True):
-                self.states(place, one, other, wide, less)
+                self.states(at, one, other, up, less)
         else:
             holds = stated == found and isinstance(stated, bool) == isinstance(found, bool)
-            if isinstance(found, Fraction) and isinstance(stated, Fraction) and not holds:
+            if type(found) is type(stated) is Fraction and stated * found >= 0 and not holds:
                 slack = Fraction(1, 10**60) + abs(found) * Fraction(1, 10**13)
-                least, most = abs(found) * (1 - less) - slack, abs(found) * (1 + wide) + slack
-                holds = least <= abs(stated) <= most and stated * found >= 0
-            self.require(holds, place, f"{stated!s:.40} is stated, and {found!s:.40} follows")
+                holds = abs(found) * (1 - less) - slack <= abs(stated) <= abs(found) * (1 + up) + slack
+            self.require(holds, at, f"{stated!s:.40} is stated, and {found!s:.40} follows")
     def summary(self) -> Json:
         """The findings as data."""
         return {"consistent": not self.wrong, "checks": self.checked, "entries": len(self.entries),
@@ -449,6 +425,7 @@ class Verifier:
             for kind, parts in lists.items() for part in parts or []]
         self.entries, self.answers = [name for _, name, _ in self.parts], list[tuple[Answer, Any]]()
         self.is_stopped = bool(quality) and not quality["passed"]
+        self.asked = {one["name"]: one for one in (self.spec or {}).get("statistics") or []}
         self.exchanged, self.window = self.privacy["neighbors"] != "add-remove", self.ledger.get("window", {})
         found, own, of = content_digest(report), report.get("content_sha256"), hashlib.sha256(raw).hexdigest()
         self.require(own in (None, found), "report", "its content has another digest than it states")
@@ -457,17 +434,17 @@ class Verifier:
         new = [self.spec, own, self.ledger.get("chain"), *(query.get("event") for query in queries)]
         is_new = report["report_version"] == 3
         self.require(not any(new) or (all(new) and is_new), "report", "a part of what it states was removed")
-        checks: list[Any] = [
-            ("spec", self.check_spec, ()), ("chain", self.check_chain, ()),
-            *((part[1], self.check_response if part[0] == "response" else self.check_part, part)
-              for part in self.parts), ("total", self.check_totals, ())]
+        checks: list[Any] = [("spec", self.check_spec, ()), ("chain", self.check_chain, ()), *(
+            (part[1], self.check_response if part[0] == "response" else self.check_part, part)
+            for part in self.parts), ("total", self.check_totals, ())]
         if not any(new):
             why = "an earlier version wrote this report, or what it follows from was removed"
-            self.unchecked = {place: why for place, *_ in (*checks, *tables[:0 if is_new else None])}
-            checks = []
+            checks, self.unchecked = [], {at: why for at, *_ in (*checks, *tables[:0 if is_new else None])}
         self.checks += [*checks, ("account", self.check_account, ()),
                         *((part[1], self.check_intervals, part) for part in self.parts),
                         *((name, self.check_table, (name, data)) for name, data in tables if is_new)]
+        self.unchecked |= {f"numbers of {one['name']}": "in no table that was given"
+                           for one in report.get("statistics") or [] if one["cells"] and is_new}
     def check_spec(self) -> None:
         """The report states what the spec in it asks for."""
         stated, spec, text = self.report["spec"], self.spec, self.report["spec"]["text"]
@@ -488,8 +465,7 @@ class Verifier:
             if isinstance(rows, dict):
                 (rows,) = (one["upper"] for one in self.report["choices"] if "column" not in one)
             if rows is not None or "people" not in spec:
-                limits = own_limits(asked["unit"] | {"max_rows": rows}, {}, 1)
-                unit |= dict(zip(LIMITS, limits, strict=True))
+                unit |= dict(zip(LIMITS, own_limits(asked["unit"] | {"max_rows": rows}, {}, 1), strict=True))
         self.states("spec", self.report, {
             "spec": {"dataset": spec["dataset"], "rows_are": spec.get("rows_are", "rows")},
             "confidence": exact(spec.get("confidence", "0.95")),
@@ -511,7 +487,7 @@ class Verifier:
         declared, of = self.declared(column), {"min", "max", "first", "last", "most", "median", "mean"}
         ends: Any = declared.get("bounds", next(map(declared.get, sorted(of & declared.keys())), None))
         for one in self.report.get("choices") or []:
-            ends = [one["lower"], one["upper"]] if one.get("column") == column else ends
+            ends = [one["lower"], one["upper"]] if column and one.get("column") == column else ends
         if ends is None and "difference" in declared:
             one, other = map(self.bounds, declared["difference"])
             return [a - b for a, b in zip(one, other[::-1], strict=False)]
@@ -519,15 +495,27 @@ class Verifier:
             return self.bounds(ends) if isinstance(ends, str) else []
         return [exact(one) if EXACT.fullmatch(str(one)) else
                 Fraction(date.fromisoformat(one).toordinal() - 719163) for one in ends]
+    def allowed(self, column: str, where: Json) -> list[tuple[Any, Any]]:
+        """Ranges with all values that meet conditions, as labels or in steps; none if not understood."""
+        declared, asked, ends = self.declared(column), where.get(column, {}), self.bounds(column)
+        if canonical(column) in canonical([one for key, one in where.items() if key != column]):
+            return []  # also within `not`, `any` or `all`
+        if not isinstance(asked, dict) and declared.get("type") in ("category", "boolean"):
+            return [(one, one) for one in (asked if isinstance(asked, list) else [asked])]
+        if isinstance(asked, list) or not ends or declared.get("type") not in ("integer", "number", "date"):
+            return []
+        limits = (asked if isinstance(asked, dict) else {"min": asked, "max": asked}).items()
+        step = exact(declared.get("step", 1))
+        at = {key: self.bounds({"bounds": [end]})[0] / step for key, end in limits if str(end) == end}
+        low, high = at.get("above", -10**60) // 1 + 1, -(-at.get("below", 10**60) // 1) - 1
+        return [(math.ceil(at.get("min", low)), math.floor(at.get("max", high)))]
     def check_part(self, kind: str, name: str, part: Json) -> None:
         """An entry: what was asked, each answer, and what they cost together."""
         self.require(self.entries.count(name) == 1, name, "another entry has this name")
-        asked: Json = (
-            next(one for one in self.spec["statistics"] if one["name"] == name) if kind == "entry" else
-            self.spec["quality"] if kind == "quality" else
-            self.declared(part["column"])["bounds"] if "column" in part else
-            self.spec["privacy"]["unit"]["max_rows"])
-        queries, least = part["queries"], asked.get("min_readable")
+        asked: Json = (self.asked[name] if kind == "entry" else self.spec["quality"] if kind == "quality" else
+                       self.declared(part["column"])["bounds"] if "column" in part else
+                       self.spec["privacy"]["unit"]["max_rows"])
+        queries, least, where = part["queries"], asked.get("min_readable"), asked.get("where") or {}
         found: Json = {key: asked[key] for key in ("statistic", "column") if isinstance(asked.get(key), str)}
         found |= {key: exact(asked[key]) for key in (*LOSS, "min_rows", "min_people", "k") if key in asked}
         found |= {key: queries[0][key] for key in ("mechanism", "sensitivity")}
@@ -535,6 +523,7 @@ class Verifier:
                                  for key in part.get("min_readable") or []}
         if kind == "entry":
             found["by"] = [one if isinstance(one, str) else one["column"] for one in asked.get("by") or []]
+            self.require(bool(part["where"]) == bool(where), name, "the rows that it is about")
             self.check_groups(name, part, asked)
         if isinstance((part.get("bounds") or [""])[0], Fraction):
             found["bounds"] = self.bounds(part["column"]) or part["bounds"]
@@ -544,13 +533,14 @@ class Verifier:
             self.require(is_in or n <= part["threshold"] or part["cover"] < 1, name, "a bin is beyond it")
         answers = [self.check_query(kind, name, part, query, asked) for query in queries]
         events = [query["event"] for query in queries]
-        joint, disjoint = events[0]["joint"], events[0].get("disjoint")
-        (column, at), limits = disjoint or ("", 0), queries[0]["terms"]["limits"]
-        where = [one for one in asked.get("where", {}).items() if column in canonical([*one])]
-        is_part = limits is None or limits[1] == 1 or column in self.spec.get("people", {})
-        is_part &= where != [] and self.branches.setdefault((column, str(where)), at) == at
+        joint, disjoint, unit = events[0]["joint"], events[0].get("disjoint"), self.privacy["unit"]
         allowed = {"gaussian", "none"} if joint else KINDS
-        self.require((is_part or not disjoint) and joint <= (len(events) > 1) and all(
+        if disjoint:
+            self.branches.setdefault(disjoint[0], []).append((disjoint[1], where))
+            is_one = unit == "row" or disjoint[0] in self.spec.get("people", {}) or (
+                whole(asked.get("max_rows", unit["max_rows"])) == 1 and asked.get("of") != "people")
+            self.require(is_one and canonical(disjoint[0]) in canonical(where), name, "its part of the rows")
+        self.require(joint <= (len(events) > 1) and all(
             event["mechanism"] in allowed and event["joint"] is joint and event.get("disjoint") == disjoint
             for event in events), name, "only Gaussian answers about the same rows are protected together")
         noisy = [event for event in events if event["mechanism"] == "gaussian"]
@@ -587,9 +577,9 @@ class Verifier:
     def check_query(self, kind: str, name: str, part: Json, query: Json, asked: Json) -> Answer:
         """One answer: its sensitivity, its noise, and what it reveals."""
         where, event, terms = f"{name}, {query['role']}", query["event"], Terms(query["terms"])
-        one, mechanism = Sens.read(event), event["mechanism"]
-        scale, unit, epsilon, delta = (exact(event[key]) for key in ("scale", "unit", *LOSS))
-        fail, cells = exact(event.get("keys_delta", 0)), query["cells"]
+        one, mechanism, cells = Sens.read(event), event["mechanism"], query["cells"]
+        keys = "scale", "unit", *LOSS, "keys_delta"
+        scale, unit, epsilon, delta, fail = (exact(event.get(key, 0)) for key in keys)
         self.states(where, event, {"statistic": name, "question": query["role"], "cells": cells})
         self.states(where, query, {"row_contribution": [terms.low * unit, terms.high * unit]}, less=ROUNDED)
         self.states(where, query, {
@@ -616,14 +606,14 @@ class Verifier:
         except NotImplementedError as why:
             self.unchecked[name], added = str(why), one
         if not one.l1:
-            is_open = terms.factors or terms.stated.get("skips") or {"where", "by"} & asked.keys()
+            is_open = terms.factors or terms.stated.get("skips") or any(map(asked.get, ("where", "by")))
             self.require(not is_open, where, "it has no noise")
             self.states(where, query, {"epsilon": 0, "delta": 0, "rho": 0, "mechanism": {"kind": "exact"}})
             return Answer()
         self.require(scale > 0 and mechanism != "none" and delta >= fail, where, "it has no noise")
         answer = Answer.of(mechanism, scale, one, epsilon, delta, fail)
-        of_scale = {} if mechanism == "gaussian" else {"epsilon": one.l1 / scale}
-        self.states(where, query, {"rho": answer.rho} | of_scale)
+        pure = epsilon if mechanism == "gaussian" else one.l1 / scale
+        self.states(where, query, {"rho": answer.rho, "epsilon": pure})
         self.check_tails(part, query, added, where)
         return answer
     def check_choice(self, name: str, part: Json, query: Json, terms: Terms, asked: Json) -> None:
@@ -669,9 +659,7 @@ class Verifier:
             return
         of_people = asked.get("of") == "people" or (part.get("counts") == "people" and any(
             f'"{key}"' in canonical(asked) for key in self.spec.get("people") or ()))
-        rows, most, groups = (whole(protected[key]) for key in LIMITS)
-        if any(key in asked for key in LIMITS):
-            rows, most, groups = own_limits(asked, self.spec["privacy"]["unit"], most)
+        rows, most, groups = own_limits(asked, self.spec["privacy"]["unit"], whole(protected["max_rows"]))
         if kind != "entry" or (statistic == "count_distinct" and part["column"] == protected["column"]):
             rows = most = groups = 1
         elif of_people:  # a person counts once, but in several groups if these are about its rows
@@ -721,6 +709,12 @@ class Verifier:
         asked = {key: sum(part[key] for *_, part in self.parts) for key in LOSS}
         self.states("total, requested", privacy["requested"], asked, Fraction(1, 10**8))
         columns, common = dict[str, dict[Fraction, list[Answer]]](), list[Answer]()
+        for column, branches in self.branches.items():
+            of_branch = [[(at, *span) for span in self.allowed(column, where)] for at, where in branches]
+            both = product([span for spans in of_branch for span in spans], repeat=2)
+            holds = all(at == by or high < least or most < low for (at, low, high), (by, least, most) in both)
+            self.require(holds, "total", f"parts of the rows that {column} divides have rows in common")
+            self.unchecked |= {} if all(of_branch) else {"total": f"whether rows by {column} are disjoint"}
         for one, part in self.answers:
             (columns.setdefault(part[0], {}).setdefault(part[1], []) if part else common).append(one)
         # A unit is in one of the parts that have no common rows, for each column that divides them.
@@ -786,20 +780,24 @@ class Verifier:
     def check_intervals(self, kind: str, name: str, part: Json) -> None:
         """Intervals of numbers with own noise are as wide as it, or end at a limit."""
         cells = [*(part.get("counts") or {}).values()] if kind == "quality" else []
-        error, possible = part["queries"][0]["error95"] if kind != "response" else ZERO, (ZERO, None)
-        is_own = part.get("statistic") in ("count", "sum", "histogram", "count_distinct")
-        is_own = is_own and part.get("noise_of_numbers") == "own" and len(part["queries"]) == 1
-        if is_own and part["error95"] and not any(map(part.get, ("post", "percent", "rate"))):
+        error, possible = part["queries"][0]["error95"] if kind != "response" else ZERO, [ZERO, None]
+        asked, own = self.asked.get(name, part), part.get("noise_of_numbers") == "own"
+        is_own = (statistic := part.get("statistic")) in ("count", "sum", "histogram", "count_distinct")
+        rules = [one.get("terms", {"rule": "sums" * own})["rule"] for one in part.get("queries") or []]
+        steps = "post", "percent", "rate", "hierarchy", "known", "totals"
+        if is_own and rules == ["sums"] and not any(map(asked.get, steps)):
             cells = [cell for cell in part["cells"] if not cell.get("population")]
-            (possible,), n = part["layout"].get("possible", [(None, None)]), part["queries"][0]["cells"] or 0
-            self.require(error == part["error95"] and len(cells) >= n, name, "its error, or fewer numbers")
+            (possible,), n = part["layout"].get("possible", [[None, None]]), part["queries"][0]["cells"] or 0
+            sides = map(exact, (asked.get("unit_bounds") or part["bounds"]) if statistic == "sum" else "01")
+            known = [None if next(sides) < 0 else ZERO, None if next(sides) > 0 else ZERO]
+            holds = own and not part["post"] and (possible == known or not self.spec)
+            self.require(holds and error == part["error95"] and len(cells) >= n, name, "its error, or a step")
         self.intervals += bool(cells)
         ends = [[one[key] for key in ("lower", "value", "upper")] for one in part.get("cells") or []]
         self.require(all(None in one or one == sorted(one) for one in ends), name, "its intervals")
         low, high = (far if at is None else at for at, far in zip(possible, (-(10**60), 10**60), strict=True))
         for cell in cells:
-            # That around the nearest value with something possible, cut to that, and widened to the value.
-            value = cell["value"]
+            value = cell["value"]  # around the nearest possible value, cut to what is possible, widened to it
             middle = low if value + error <= low else high if value - error >= high else value
             least, most = min(value, max(middle - error, low)), max(value, min(middle + error, high))
             holds = abs(cell["lower"] - least) < 1 and abs(cell["upper"] - most) < 1
@@ -824,6 +822,8 @@ class Verifier:
             return
         header, *lines = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         optional = [one["name"] for one in self.report.get("optional_columns") or []]
+        for one in self.entries if header[0] == "statistic" else {one.partition(".")[0] for one in header}:
+            self.unchecked.pop(f"numbers of {one}", None)
         if header[0] != "statistic" or "item" not in header:
             found = self.wide_lines(header, optional)
         else:
@@ -897,4 +897,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(json.dumps(findings.summary(), indent=2) if given.json else "\n".join(findings.lines()))
     return 1 if findings.wrong else 0
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

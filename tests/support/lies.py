@@ -88,12 +88,12 @@ def small_total(report: Report) -> None:
     privacy["remaining"]["epsilon"] = left
 
 
-def disjoint_rows(report: Report) -> None:
+def disjoint_rows(report: Report, column: str = "part") -> None:
     """Entries about the same rows that count once."""
     entries, privacy = report["statistics"], report["privacy"]
     for index, part in enumerate(entries):
         for query in part["queries"]:
-            query["event"]["disjoint"] = ["part", Fraction(index)]
+            query["event"]["disjoint"] = [column, Fraction(index)]
     losses = [part["epsilon"] for part in entries]
     for key in ("spent", "after"):
         privacy[key]["epsilon"] += max(losses) - sum(losses)
@@ -162,8 +162,36 @@ def exact_answers(report: Report) -> None:
         query["terms"]["offset"] = Fraction(1)
 
 
+def all_rows(report: Report) -> None:
+    """Numbers about some rows that are stated to be about all."""
+    for one in report["statistics"]:
+        one["where"] = []
+
+
+def _of_own_noise(report: Report) -> Iterator[Any]:
+    """Counts and sums whose intervals follow from the noise of one query."""
+    for one in report["statistics"]:
+        is_plain = one["statistic"] in ("count", "sum", "histogram") and not one["post"]
+        if is_plain and one.get("noise_of_numbers") == "own" and one["cells"]:
+            yield one
+
+
+def known_range(report: Report) -> None:
+    """Limits of what is possible that follow from the published numbers, not from the spec."""
+    for one in _of_own_noise(report):
+        ends = [[cell[key] for cell in one["cells"]] for key in ("lower", "upper")]
+        one["layout"]["possible"] = [[min(ends[0]), max(ends[1])]]
+
+
+def own_step(report: Report) -> None:
+    """A step after the noise that no one asked for, so that intervals may have any width."""
+    for one in _of_own_noise(report):
+        one["post"] = ["whole"]
+
+
 LIES: tuple[Callable[[Report], None], ...] = (
     *(half_noise, half_sensitivity, half_bounds, no_columns),
     *(small_total, disjoint_rows, no_terms, few_groups, other_column, small_clamp),
     *(half_quality, large_delta, long_window, exact_answers),
+    *(all_rows, known_range, own_step),
 )

@@ -17,7 +17,7 @@ from dpcli.report.content import content_of
 from dpcli.report.report import Report
 from tests.support.cli import SPECS, Command
 from tests.support.forgeries import forged, written
-from tests.support.lies import LIES, no_terms, remade
+from tests.support.lies import LIES, disjoint_rows, no_terms, remade
 from tests.support.reports import Reports, make_reports
 from tests.support.rules import also_slow
 from tests.support.shared import made_once
@@ -99,6 +99,53 @@ def test_lies(reports: Reports) -> None:
                 told += 1
                 assert verify.verify(written(parsed), [("table", table)]).wrong, lie
     assert told or "responses" in verify.read_json(report)
+
+
+OF_PARTS = """\
+dpcli: 1
+dataset: parts
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 3}}
+quality: none
+columns:
+  age: {type: integer, bounds: [0, 110]}
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: one, statistic: count, epsilon: 1, where: FIRST}
+  - {name: other, statistic: count, epsilon: 1, where: SECOND, by: [sex]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second", "is_wrong"),
+    [
+        ("age", "{age: {max: 50}}", "{age: {max: 60}}", True),
+        ("sex", "{sex: [f, m]}", "{sex: m}", True),
+        ("age", "{age: {max: 50}}", "{not: {age: {above: 60}}}", False),
+    ],
+)
+def test_parts(
+    column: str, first: str, second: str, dpcli: Command, tmp_path: Path, *, is_wrong: bool
+) -> None:
+    """Parts with common rows do not count once; a missing table and unread parts are named."""
+    text = OF_PARTS.replace("FIRST", first).replace("SECOND", second)
+    (tmp_path / "spec.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "data.csv").write_text("age,sex\n20,f\n55,m\n", encoding="utf-8")
+    words = ["-o", tmp_path / "out.csv", "--layout", "wide", "--release-id", "r"]
+    report = tmp_path / "report.json"
+    words += ["--report", report]
+    dpcli("release", tmp_path / "spec.yaml", tmp_path / "data.csv", *words).succeeded()
+    total, by_sex = (
+        (name, (tmp_path / name).read_bytes()) for name in ("out.total.csv", "out.sex.csv")
+    )
+    findings = verify.verify(report.read_bytes(), [by_sex, total])
+    assert (findings.wrong, findings.unchecked) == ([], {})
+    findings = verify.verify(report.read_bytes(), [total])
+    assert (findings.wrong, [*findings.unchecked]) == ([], ["numbers of other"])
+    lie = verify.read_json(report.read_bytes())
+    disjoint_rows(lie, column)
+    findings = verify.verify(written(remade(lie)), [by_sex, total])
+    assert bool(findings.wrong) is is_wrong
+    assert is_wrong or [*findings.unchecked] == ["total"]
 
 
 def test_alone(town: Reports, tmp_path: Path) -> None:

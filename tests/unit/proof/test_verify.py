@@ -163,3 +163,35 @@ def test_text(content: dict[str, Any], *, holds: bool) -> None:
     bare = verify.COMMENT.sub(lambda found: found[1] or "", TEXT)
     said, own = (Counter(verify.WORD.findall(one)) for one in (bare, verify.canonical(content)))
     assert (said == own) is holds
+
+
+RANGES: list[tuple[str, dict[str, Any], list[tuple[Any, Any]]]] = [
+    ("age", {"age": {"min": "0", "max": "50"}}, [(0, 50)]),
+    ("age", {"age": {"above": "50", "below": "60.5"}}, [(51, 60)]),
+    ("age", {"age": {"min": "50.5", "max": "60", "equals": {"column": "half"}}}, [(51, 60)]),
+    ("age", {"age": "7"}, [(7, 7)]),
+    ("half", {"half": {"min": "1", "below": "2"}}, [(2, 3)]),
+    ("day", {"day": {"above": "1970-01-02", "max": "1970-01-05"}}, [(2, 4)]),
+    ("sex", {"sex": ["f", "m"]}, [("f", "f"), ("m", "m")]),
+    ("sex", {"sex": {"contains": "f"}}, []),
+    ("sex", {"sex": "f", "not": {"sex": "m"}}, []),
+    ("age", {"any": [{"age": {"max": "50"}}]}, []),
+    ("band", {"band": "0-17"}, []),
+]
+
+
+@pytest.mark.parametrize(("column", "where", "ranges"), RANGES)
+def test_allowed(column: str, where: dict[str, Any], ranges: list[tuple[Any, Any]]) -> None:
+    """Conditions allow ranges of steps, or labels; others are not understood, so none are."""
+    verifier = verify.Verifier()
+    verifier.report = {}
+    verifier.spec = {
+        "columns": {
+            "age": {"type": "integer", "bounds": ["0", "110"]},
+            "half": {"type": "number", "step": "0.5", "bounds": ["0", "10"]},
+            "day": {"type": "date", "bounds": ["1970-01-01", "1970-01-11"]},
+            "sex": {"type": "category", "values": ["f", "m"]},
+        },
+        "derive": {"band": {"bands": "age", "width": "18"}},
+    }
+    assert verifier.allowed(column, where) == ranges
