@@ -3,10 +3,10 @@
 
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
 
-This file shares no code with the program that made the release. From the spec in the report, it recomputes
-sensitivities, noise, losses, totals and hashes, and compares each cell of the tables. It reads no text, and
-cannot know what the data were. Only `--digest` finds a consistent report of what never was. Sources: Bun and
-Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko et al. 2022.
+This file needs only Python, and shares no code with the program that made the release. From the spec in the
+report, it recomputes sensitivities, noise, losses, totals and hashes, and compares each cell of the tables.
+It reads no text, and cannot know what the data were. Only `--digest` finds a consistent report of what never
+was. Sources: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko 2022.
 """
 import argparse
 import csv
@@ -496,7 +496,7 @@ class Verifier:
         return [exact(one) if EXACT.fullmatch(str(one)) else
                 Fraction(date.fromisoformat(one).toordinal() - 719163) for one in ends]
     def allowed(self, column: str, where: Json) -> list[tuple[Any, Any]]:
-        """Ranges with all values that meet conditions, as labels or in steps; none if not understood."""
+        """Ranges (labels, or steps) of what meets conditions; none if not understood."""
         declared, asked, ends = self.declared(column), where.get(column, {}), self.bounds(column)
         if canonical(column) in canonical([one for key, one in where.items() if key != column]):
             return []  # also within `not`, `any` or `all`
