@@ -5,8 +5,8 @@
 
 This file needs only Python, and shares no code with the program that made the release. From the spec in the
 report, it recomputes sensitivities, noise, losses, totals and hashes, and compares each cell of the tables.
-It reads no text, and cannot know what the data were. Only `--digest` finds a consistent report of what never
-was. Sources: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko 2022.
+It cannot know what the data were; only `--digest` finds a consistent report of what never was. Sources: Bun
+and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko et al. 2022.
 """
 import argparse
 import csv
