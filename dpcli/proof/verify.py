@@ -3,10 +3,10 @@
 
     python verify.py report.json table.csv [more tables] [--digest HEX] [--json]
 
-This file needs only Python, and shares no code with the program that made the release. From the spec in the
-report, it recomputes sensitivities, noise, losses, totals and hashes, and compares each cell of the tables.
-It cannot know what the data were; only `--digest` finds a consistent report of what never was. Sources: Bun
-and Steinke 2016; Canonne, Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko et al. 2022.
+It needs only Python, and shares no code with the program that made the release. From the spec in a report,
+it recomputes sensitivities, noise, losses, totals and hashes, and compares all cells. It cannot know what
+the data were; `--digest` finds a consistent report of what never was. Sources: Bun and Steinke 2016; Canonne,
+Kamath and Steinke 2020; Balle and Wang 2018; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022.
 """
 import argparse
 import csv
