@@ -80,8 +80,8 @@ def audit(
 
     Examples:
         dpcli audit specs/minimal.yaml
-        dpcli audit specs/town.yaml --seconds 10 --seed 1
-        dpcli audit specs/pums.yaml --draws 1000000 --json
+        dpcli audit specs/town.yaml --seconds 2 --seed 1
+        dpcli audit specs/minimal.yaml --draws 1000000 --json
 
     Exits 1 when something is above its claim.
 

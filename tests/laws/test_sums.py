@@ -112,7 +112,7 @@ def has_sums(name: str) -> bool:
 SUMMED = [name for name in ADDED if has_sums(name)]
 
 
-DEFAULT = ("count", "selections of three columns", "gaussian tables that agree", *NEW)
+DEFAULT = ("count", "selections of three columns", *NEW)
 
 
 @pytest.mark.extended

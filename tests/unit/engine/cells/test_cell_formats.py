@@ -311,12 +311,11 @@ def test_very_many_marks_are_missing_however_they_are_written() -> None:
     some = [number.rstrip(".") for number in (*numbers, "0", "-7", "-0.5", "+3", ".5", "+.25")]
     some += ["NA", ".", "-", "1e2"]
     column = number(na=(*some, *(str(10**11 + 7919 * place) for place in range(1000))))
+    ways = [*product(("", "-", "+", " "), ("", "0", "00"), ("", "0", ".0", ".", " "))]
     written = [
         f"{sign}{zeros}{text.lstrip('+-')}{end}"
         for text in some
-        for sign, zeros, end in product(
-            ("", "-", "+", " "), ("", "0", "00"), ("", "0", ".0", ".", " ")
-        )
+        for sign, zeros, end in random.sample(ways, 30)
     ]
     cells: list[str | None] = [*written, "100000000000.0", "100000000001", "", None]
     expected = [value(column, cell or "") for cell in cells]
