@@ -60,7 +60,7 @@ class EntryAudit:
 class Audit:
     """The findings of an attack on a plan.
 
-    Exact answers about so many datasets were compared. `cut` names what was not complete in time.
+    `datasets` counts those whose exact answers were compared. `cut` names what took too long.
     """
 
     plan: CentralPlan
